@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -31,6 +31,8 @@ class FaultKind:
         form: its fields: those of an `Outage`, of a `Degradation` with or without a speed, or of a `NoisyNeighbour`.
         numbered: the field with the number of the failed part; empty if there is only one such part.
         refuses: whether requests are refused immediately while it lasts.
+        settled: fields and values with which the store has noticed it when it begins, and does what follows.
+        helps: changes of the spec with which fewer requests may fail while it lasts, by path.
         note: a remark on the failure, given the spec and the event in it; empty for none.
     """
 
@@ -38,6 +40,8 @@ class FaultKind:
     form: FaultForm
     numbered: str = ""
     refuses: bool = False
+    settled: Mapping[str, float] = field(default_factory=dict)
+    helps: tuple[Mapping[str, Any], ...] = ()
     note: Callable[[Any, Any], str] = lambda spec, event: ""
 
 
@@ -122,6 +126,64 @@ class SlowParts:
     shared_drives: list[Slowdown] = field(default_factory=list)
     cores: list[Slowdown] = field(default_factory=list)
     links: list[Slowdown] = field(default_factory=list)
+
+
+def fault_times(faults: Iterable[Any]) -> list[float]:
+    """Return when faults begin in s, in their order."""
+    return [float(fault.at) for fault in faults]
+
+
+def outage_actions(outages: Iterable[tuple[float, float]], stations: Iterable[int]) -> list[Action]:
+    """Return the failures and restarts of stations that are down as long as any of their outages lasts.
+
+    Args:
+        outages: start and end of each in s, in any order; they may overlap, and infinite ends have no restart.
+        stations: that fail together.
+    """
+    spans = merged(outages)
+    actions = []
+    for station in stations:
+        for start, end in spans:
+            actions.append(Action(Kind.DOWN, station, start))
+            if end < math.inf:
+                actions.append(Action(Kind.UP, station, end))
+    return actions
+
+
+def merged(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the same times as spans that neither overlap nor touch, in ascending order."""
+    found: list[tuple[float, float]] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
+
+
+def refuse_overlaps(faults: Sequence[object]) -> None:
+    """Refuse two failures of one kind and part that overlap: the part would be back while it is down.
+
+    Raises:
+        ValueError: names both faults, and when the second may begin.
+    """
+    earlier: dict[tuple[object, ...], tuple[int, Outage]] = {}
+    outages = [(number, fault) for number, fault in enumerate(faults) if isinstance(fault, Outage)]
+    for number, fault in sorted(outages, key=lambda each: each[1].at):
+        parts = tuple((name, getattr(fault, name)) for name in _PARTS if hasattr(fault, name))
+        key = (getattr(fault, "kind", ""), *parts)
+        if key in earlier:
+            before, other = earlier[key]
+            if fault.at < other.back_s:
+                what = " ".join(f"{name} {which}" for name, which in parts)
+                allowed = "give that one a back_at" if other.back_at is None else f"allowed is from {other.back_s:g} s"
+                raise ValueError(
+                    f"faults.{number}.at: is {fault.at:g} s, when {what} is down already (faults.{before}); {allowed}"
+                )
+        earlier[key] = number, fault
+
+
+_PARTS = ("drive", "host", "rack", "osd", "gateway", "proxy")
 
 
 def slow_parts(faults: Iterable[object], drives_per_host: int) -> SlowParts:

@@ -10,6 +10,7 @@ A new store is one folder and one entry in the registry::
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -21,7 +22,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, SerializeAsAny, TypeAdapter
 
 from models.capabilities import CpuModel, Demands, Growth, Remedies, S, ServerPart, Spread
-from models.faults import FaultKind
+from models.faults import FaultKind, fault_times
 from models.field_paths import nested_specs
 from models.missing_demands import refuse_missing_demands
 from models.network.demand_sheet import Requests
@@ -116,19 +117,23 @@ def store_of(spec: Spec) -> Store[Any]:
     return store_named(spec.store)
 
 
-def compile_spec(spec: Spec, trace: Trace, *, saturated: bool = False) -> tuple[Network, Requests]:
+def compile_spec(
+    spec: Spec, trace: Trace, end_s: float | None = None, *, saturated: bool = False
+) -> tuple[Network, Requests]:
     """Return the Network of a spec, and the requests of a Trace on it.
 
     Args:
         spec: of the store.
         trace: its requests.
+        end_s: time in s from which faults are left out, so that one that begins after the end of a run is as none;
+            None: the arrival of the last request, if that is known.
         saturated: whether hard disks have the service times of deep queues, which are the shortest that any load gives.
 
     Raises:
         InputError: the store does not serve an operation of the trace, the spec lacks a demand of one, or cannot be
             modelled.
     """
-    store = store_of(spec)
+    store, spec = store_of(spec), before(spec, last_arrival_s(trace) if end_s is None else end_s)
     present = np.bincount(trace.op, minlength=len(OPS)) > 0
     issued = [op for op, is_issued in zip(OPS, present, strict=True) if is_issued]
     refused = [op for op in issued if op not in store.operations]
@@ -137,6 +142,19 @@ def compile_spec(spec: Spec, trace: Trace, *, saturated: bool = False) -> tuple[
         raise InputError(f"workload: has {', '.join(refused)}; store {store.name} serves {serves}")
     refuse_missing_demands(spec, issued, demands_of(spec, issued))
     return ((saturated and store.compile_saturated) or store.compile)(spec, trace)
+
+
+def before(spec: Spec, end_s: float) -> Spec:
+    """Return the spec without the faults that begin at `end_s` or later."""
+    kept = tuple(fault for fault, at_s in zip(spec.faults, fault_times(spec.faults), strict=True) if at_s < end_s)
+    return spec if len(kept) == len(spec.faults) else spec.model_copy(update={"faults": kept})
+
+
+def last_arrival_s(trace: Trace) -> float:
+    """Return the time in s after which no request of a trace arrives; infinite if a closed loop does not tell."""
+    if trace.pacing.loop == "open" and trace.issued:
+        return math.nextafter(float(trace.arrival_s[trace.issued - 1]), math.inf)
+    return trace.pacing.last_start_s
 
 
 def demands_of(spec: Spec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:

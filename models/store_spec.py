@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, Field, model_validator
 
 from models.client_policy import ClientPolicies
+from models.faults import refuse_overlaps
 from models.prices import PriceList
 from traces.field_notes import Basis, Unit
 from traces.fit_bounds import Fit
@@ -93,6 +94,11 @@ class StoreSpec(Strict):
                 if part not in known:
                     raise ValueError(f"assumed: {path}: no such field{did_you_mean(part, known)}")
                 place = known[part]
+        return self
+
+    @model_validator(mode="after")
+    def _faults_do_not_overlap(self) -> Self:
+        refuse_overlaps(self.faults)
         return self
 
     @property

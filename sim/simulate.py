@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import time
 from collections.abc import Callable
@@ -10,9 +11,10 @@ from typing import Literal
 
 import numpy as np
 
+from models.faults import fault_times
 from models.network.demand_sheet import Requests, sources
 from models.network.network import Network
-from models.store import Spec, compile_spec
+from models.store import Spec, compile_spec, last_arrival_s
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.compiled.library import missing
 from sim.engine.outcome import Outcome, Program
@@ -26,6 +28,11 @@ from traces.workload.generate import generate
 _VERSIONS = {"tailcast": release(), "python": platform.python_version()}
 
 EngineName = Literal["compiled", "simpy"]
+
+_NEARLY = 0.9
+"""Fraction of a closed loop's time from which a fault may be after the end of the same run without it."""
+
+_Executed = tuple[Network, Requests, Outcome]
 
 _Engine = Callable[[Program, Callable[[int], None] | None], Outcome]
 
@@ -47,8 +54,11 @@ def simulate(
     engine: EngineName = "compiled",
     critical_path: bool = False,
     progress: Callable[[int], None] | None = None,
+    end_s: float | None = None,
 ) -> Run:
     """Simulate the requests of a trace on the store of a spec.
+
+    A fault that begins after the last request has ended is as none.
 
     Args:
         spec: the store and its workload.
@@ -57,6 +67,8 @@ def simulate(
         engine: both give the same Run; the SimPy engine is used if the compiled engine's library is missing.
         critical_path: record waiting and service times along the critical path of each request.
         progress: called with the number of requests begun.
+        end_s: time in s from which faults are left out; None: the end of the last request. With a later time, runs
+            with the same faults at other times have the same network, and are equal until one of these begins.
 
     Returns:
         a Run of kind ``simulated`` with station statistics and its trace.
@@ -66,10 +78,14 @@ def simulate(
     """
     begun_at, began_s = datetime.now(UTC), time.perf_counter()
     trace = generate(spec.workload, seed) if trace is None else trace
-    network, requests = compile_spec(spec, trace)
-    _refuse_endless(network, requests)
     engine, execute = _engine(engine)
-    outcome = execute(Program.of(network, requests, seed, paths=critical_path), progress)
+
+    def run(until_s: float) -> _Executed:
+        network, requests = compile_spec(spec, trace, until_s)
+        _refuse_endless(network, requests)
+        return network, requests, execute(Program.of(network, requests, seed, paths=critical_path), progress)
+
+    network, requests, outcome = _with_faults(spec, trace, run) if end_s is None else run(end_s)
     info = {
         "kind": "simulated",
         "started_at": begun_at.isoformat(),
@@ -88,6 +104,31 @@ def simulate(
         trace,
         source="simulation",
     )
+
+
+def _with_faults(spec: Spec, trace: Trace, run: Callable[[float], _Executed]) -> _Executed:
+    """Simulate with the faults that begin before the last request has ended.
+
+    The end of an open loop's last request is not known beforehand, nor that of any closed loop without a duration. So
+    faults that may be later are left out at first, and added if the run has not ended by then.
+    """
+    times, until_s = fault_times(spec.faults), last_arrival_s(trace)
+    if times and until_s == math.inf:
+        found = run(until_s)
+        until_s = _NEARLY * _end_s(found[2])
+        if max(times) < until_s:
+            return found
+    while True:
+        found = run(until_s)
+        missing = [at_s for at_s in times if until_s <= at_s < _end_s(found[2])]
+        if not missing:
+            return found
+        until_s = math.nextafter(max(missing), math.inf)
+
+
+def _end_s(outcome: Outcome) -> float:
+    """Return the end of the last request in s."""
+    return float(np.max(outcome.end_s, initial=0.0, where=np.isfinite(outcome.end_s)))
 
 
 def requests_only(network: Network, requests: Requests, trace: Trace, seed: int) -> Run:

@@ -80,6 +80,12 @@ class Pacing:
         if not isinstance(self.repeat, bool) or (self.repeat and (self.loop != "closed" or limit is None)):
             raise InputError(f"repeat is {self.repeat!r}; only a closed loop with a duration_s can repeat")
 
+    @property
+    def last_start_s(self) -> float:
+        """Time in s at or after which no request is issued; infinite if there is no such limit."""
+        each = [pacing.last_start_s for _, pacing in self.groups]
+        return max(each) if each else math.inf if self.duration_s is None else self.duration_s
+
     def known(self) -> dict[str, Any]:
         """Return the values as JSON has them; groups only if there are any."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "groups"}

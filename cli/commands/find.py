@@ -66,6 +66,15 @@ def command(
             help="Greatest fraction of additional attempts that 'best' allows, such as 5% (default: no limit).",
         ),
     ] = None,
+    with_failure: Annotated[
+        str | None,
+        typer.Option(
+            "--with-failure",
+            metavar="FAILURE",
+            help="Failure that lasts during all simulations, such as host, drive:3 or slow-drive=10 (default: none). "
+            "The store has noticed it before they begin; failed requests count as infinitely late.",
+        ),
+    ] = None,
     replications: ReplicationsOption = 5,
     steady: SteadyOption = False,
     profile: ProfileOption = None,
@@ -84,6 +93,7 @@ def command(
     """
     from cli.made import Made
     from cli.pages.find import write_best_page, write_limit_page
+    from cli.parse.failure import parse_failure
     from cli.parse.goal import parse_goal, parse_target
     from cli.parse.slo import parse_slos
     from cli.parse.spec import say_loops, spec_mapping
@@ -103,7 +113,8 @@ def command(
     settings = Settings(seed or 0, replications, steady=steady)
     data = spec_mapping(spec, profile, assignments)
     say_loops(data, [search.path])
-    variants = Variants(data, str(spec), settings, worker_count(workers))
+    failure = None if with_failure is None else parse_failure(with_failure)
+    variants = Variants(data, str(spec), settings, worker_count(workers), failure)
     folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()

@@ -45,9 +45,28 @@ def described(row: dict[str, Any]) -> str:
 
 
 def opening(result: dict[str, Any]) -> list[str]:
-    """State the verdict on the load of the healthy store."""
+    """State which failures make requests fail and what would help, and the verdict on the load of the healthy store."""
     load = result["load"]
-    return [] if load is None else [f"Without a failure, {verdict_line(LoadVerdict.from_json(load))}"]
+    healthy = [] if load is None else [f"Without a failure, {verdict_line(LoadVerdict.from_json(load))}"]
+    return [*(failing(row) for row in result["failures"] if row["errors"]), *healthy]
+
+
+def failing(row: dict[str, Any]) -> str:
+    """State which part of the requests fail during a failure, and the changes with which fewer would."""
+    said = f"While {described(row)}, {row['errors']:.1%} of the requests fail"
+    changes = [
+        f"{' and '.join(f'{path}={value}'.replace('True', 'true') for path, value in each['set'].items())} "
+        f"({_few(each['errors'])} would)"
+        for each in row["remedies"]
+    ]
+    if not changes:
+        return f"{said}; no change that was simulated would halve that."
+    return f"{said}; it would help to set {_listed(changes, 'or')}."
+
+
+def _few(part: float) -> str:
+    """Format the fraction of requests that would still fail."""
+    return "none" if not part else f"{part:.1%}" if part >= 0.001 else "less than 0.1%"
 
 
 def notes(result: dict[str, Any]) -> list[str]:
@@ -128,10 +147,10 @@ def _finding(result: dict[str, Any], row: dict[str, Any]) -> str:
     return " ".join(f"{sentence}." for sentence in (*sentences, *row["notes"]))
 
 
-def _listed(parts: Sequence[str]) -> str:
+def _listed(parts: Sequence[str], link: str = "and") -> str:
     """``a, b and c``."""
     *others, last = parts
-    return f"{', '.join(others)} and {last}" if others else last
+    return f"{', '.join(others)} {link} {last}" if others else last
 
 
 def _of_ops(window: dict[str, Any]) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from cli.tables.failures import described, failing
 from cli.tables.grid import Grid
 from cli.tables.verdict import NOT_ENOUGH, figure, verdict_line
 from cli.words import byte_rate, number, seconds, size
 from sim.experiments.find import Best, InfeasibleTrial, Limit, LimitTrial
 from sim.experiments.sensitivity import Effect, Screening
+from sim.json_form import to_json
 from sim.replication.slo import Slo, SloResult
 from sim.replication.summaries import Interval
 
@@ -43,16 +45,27 @@ def limit_grid(result: Limit) -> Grid:
 
 
 def limit_opening(result: Limit) -> list[str]:
-    """State the verdict on the load at the limit."""
+    """State what would help if requests fail at any rate, and the verdict on the load at the limit."""
+    return [*_failing(result), *_load(result)]
+
+
+def _failing(result: Limit) -> list[str]:
+    if result.failure is None or not result.errors:
+        return []
+    return [failing(vars(result.failure) | {"errors": result.errors, "remedies": to_json(result.remedies)})]
+
+
+def _load(result: Limit) -> list[str]:
     trial = result.decisive
     if isinstance(trial, InfeasibleTrial) or trial.load is None:
         return []
-    return [f"At {shown(result, trial.value)}, {verdict_line(trial.load)}"]
+    return [_meanwhile(result, f"At {shown(result, trial.value)}, {verdict_line(trial.load)}")]
 
 
 def best_opening(result: Best) -> list[str]:
     """State the verdict on the load with the best value."""
-    return [] if result.best.load is None else [f"At {shown(result, result.value)}, {verdict_line(result.best.load)}"]
+    load = result.best.load
+    return [] if load is None else [_meanwhile(result, f"At {shown(result, result.value)}, {verdict_line(load)}")]
 
 
 def limit_notes(result: Limit) -> list[str]:
@@ -73,6 +86,26 @@ def extreme(result: Limit) -> str:
 
 def limit_found(result: Limit) -> str:
     """State the limit and the next value beyond it, or that every value meets the objectives, or none does."""
+    return f"{_meanwhile(result, _limit(result))}{_healthy(result)}"
+
+
+def _meanwhile(result: Limit | Best, sentence: str) -> str:
+    """Begin a sentence with the failure in force; a part that is down is one of N."""
+    if result.failure is None:
+        return sentence
+    what = described(vars(result.failure))
+    is_down = not {"speed", "resource"} & result.failure.event.keys()
+    return f"{'At N-1, while' if is_down else 'While'} {what}: {sentence[0].lower()}{sentence[1:]}"
+
+
+def _healthy(result: Limit) -> str:
+    """State at which rate the healthy store saturates."""
+    if result.healthy_ops is None:
+        return ""
+    return f" Without the failure, the store saturates at {number(result.healthy_ops)} op/s."
+
+
+def _limit(result: Limit) -> str:
     onward, back = ("higher", "lower") if result.find == "max" else ("lower", "higher")
     trial = result.decisive
     if result.outcome == "every value meets":
@@ -139,9 +172,10 @@ def best_grid(result: Best) -> Grid:
 def best_found(result: Best) -> str:
     """State the best value, with latency and extra load."""
     best, base = result.best.target, result.base.target
-    return (
+    return _meanwhile(
+        result,
         f"With {result.path} at {shown(result, result.value)}, {result.target} is {seconds(best.value)} at "
-        f"{result.best.extra_load:.2%} extra load, and {seconds(base.value)} with the value in the spec."
+        f"{result.best.extra_load:.2%} extra load, and {seconds(base.value)} with the value in the spec.",
     )
 
 

@@ -39,7 +39,7 @@ Fault = Annotated[HostDown | LinkDown | SlowDrive | HostNeighbour, Field(discrim
 
 FAULTS = {
     "host": FaultKind("host_down", "outage", "host", refuses=True),
-    "link": FaultKind("link_down", "outage", "host", refuses=True),
+    "link": FaultKind("link_down", "outage", "host", refuses=True, settled={"detected_after": 0.0}),
     "slow-drive": FaultKind("slow_drive", "slow", "drive"),
     "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),
 }

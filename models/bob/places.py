@@ -75,14 +75,15 @@ class Places:
     def __init__(self, spec: BobSpec, stations: Stations):
         self.spec, self.stations = spec, stations
         self.epochs = epochs_of(spec)
-        self.bound = len(self.epochs) > 1
+        self.bound = self.epochs != (Epoch(),)
         self.coordinators = 1 if spec.distribution == "single" else spec.total_nodes
         self.copies = [replicas_of(spec, vdisk) for vdisk in range(spec.vdisks.count)]
         self.local = np.array([[c in copies for copies in self.copies] for c in range(self.coordinators)])
         self.scenario = [Action(Kind.DOWN, stations.refused)] * self.bound
-        self._unreachable = {
-            fault.host: self._gate(fault) for fault in spec.faults if isinstance(fault, LinkDown) and fault.back_at
-        }
+        self._unreachable: dict[int, int] = {}
+        cuts = [fault for fault in spec.faults if isinstance(fault, LinkDown) and fault.back_at is not None]
+        for fault in sorted(cuts, key=lambda fault: fault.at):
+            self._unreachable[fault.host] = self._gate(fault)
         blocks: list[NDArray[np.int32]] = []
         for number, epoch in enumerate(self.epochs):
             name = stations.nowhere
@@ -193,8 +194,10 @@ class Places:
             self.scenario.append(Action(Kind.JOIN, 0, epoch.at_s, member=name))
 
     def _gate(self, fault: LinkDown) -> int:
-        name = f"host {fault.host} is silent"
-        gate = self.stations.add(Station(name, "silent part", Discipline.GATE, indices=(fault.host,)))
+        gate = self._unreachable.get(fault.host)
+        if gate is None:
+            name = f"host {fault.host} is silent"
+            gate = self.stations.add(Station(name, "silent part", Discipline.GATE, indices=(fault.host,)))
         self.scenario.append(Action(Kind.SHUT, gate, fault.at))
         self.scenario.append(Action(Kind.OPEN, gate, fault.back_s))
         return gate

@@ -344,7 +344,7 @@ class Stations:
             members = np.array(self._processes, np.int32)[:, None] if self._processes else self.groups[0].members
             redispatch = self.spec.gateways.redispatch
             self.scenario += gateway_outages(timeline.gateways, members, not self.spec.collocated, redispatch)
-        if len(timeline.epochs) > 1:
+        if timeline.epochs != (Epoch(),):
             # An always open gate replaces the lost members of a placement group: visits there take no time.
             open_gate = self._add("nowhere", "osd that is down", Discipline.GATE)
             self._osds = np.vstack([self._osds, np.full(self._parts, open_gate, np.int32)])

@@ -6,13 +6,13 @@ sets, `epochs.py` and `faults.py` what fails.
 
 from __future__ import annotations
 
-import math
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.background import with_background
+from models.faults import outage_actions
 from models.links import acknowledged_rounds
 from models.minio.cached import cached
 from models.minio.disk_order import disk_queue, with_waiting
@@ -33,7 +33,6 @@ from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.route import Route, Visit
 from models.network.scenario import Action
-from models.network.scenario import Kind as Change
 from traces.distinct_rows import distinct_rows
 from traces.operations import OPS, PUT, rows_that
 from traces.random_streams import stream_id, uniforms
@@ -76,13 +75,9 @@ def _changes(spec: MinioSpec, stations: Stations) -> list[Action]:
     actions: list[Action] = []
     links = (stations.up, stations.down)
     if spec.total_hosts == 1:  # nothing takes over its work
-        for fault in spec.faults:
-            if isinstance(fault, MinioHostDown | RackDown):
-                own = [*stations.cpu, *links, *stations.drive, *stations.journal, *stations.ins, *stations.outs]
-                parts = [k for k in dict.fromkeys(map(int, own)) if k != stations.nowhere]
-                actions += [Action(Change.DOWN, station, fault.at) for station in parts]
-                if fault.back_s < math.inf:
-                    actions += [Action(Change.UP, station, fault.back_s) for station in parts]
+        outages = [(fault.at, fault.back_s) for fault in spec.faults if isinstance(fault, MinioHostDown | RackDown)]
+        own = [*stations.cpu, *links, *stations.drive, *stations.journal, *stations.ins, *stations.outs]
+        actions = outage_actions(outages, [k for k in dict.fromkeys(map(int, own)) if k != stations.nowhere])
     return [
         *actions,
         *slowdowns(

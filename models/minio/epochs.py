@@ -84,7 +84,7 @@ class Epoch:
 
 def depends_on_time(spec: MinioSpec) -> bool:
     """Whether the stations of a request depend on its time, because parts fail."""
-    return len(epochs_of(spec)) > 1 or bool(hangs_of(spec))
+    return epochs_of(spec) != (Epoch(),) or bool(hangs_of(spec))
 
 
 def epochs_of(spec: MinioSpec, healed_s: Mapping[int, float] = MappingProxyType({})) -> tuple[Epoch, ...]:

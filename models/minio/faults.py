@@ -179,11 +179,14 @@ Fault = Annotated[
 ]
 """An entry of the section `faults`."""
 
+_OTHER_HOSTS = ({"distribution": "proxy"},)
+"""A proxy sends no requests to a host that is known to be down."""
+
 FAULTS = {
     "drive": FaultKind("drive_down", "outage", "drive"),
-    "host": FaultKind("host_down", "outage", "host", refuses=True),
-    "rack": FaultKind("rack_down", "outage", "rack", refuses=True),
-    "link": FaultKind("link_down", "outage", "host"),
+    "host": FaultKind("host_down", "outage", "host", refuses=True, helps=_OTHER_HOSTS),
+    "rack": FaultKind("rack_down", "outage", "rack", refuses=True, helps=_OTHER_HOSTS),
+    "link": FaultKind("link_down", "outage", "host", settled={"detected_after": 0.0}, helps=_OTHER_HOSTS),
     "slow-drive": FaultKind("slow_drive", "slow", "drive"),
     "slow-link": FaultKind("slow_link", "slow", "host"),
     "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),

@@ -158,7 +158,9 @@ def _moving_note(spec: MinioSpec, event: Decommission | Rebalance) -> str:
 
 
 MAINTENANCE: Mapping[str, FaultKind] = {
-    "replaced-drive": FaultKind("drive_replaced", "outage", "drive", note=_note),
+    "replaced-drive": FaultKind(
+        "drive_replaced", "outage", "drive", settled={"back_at": 1e-9, "found_after": 0.0}, note=_note
+    ),
     "decommission": FaultKind("decommission", "work", "pool", note=_moving_note),
     "rebalance": FaultKind("rebalance", "work", "pool", note=_moving_note),
 }

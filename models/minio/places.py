@@ -27,9 +27,10 @@ from models.minio.stations import Pool, Stations
 from models.network.discipline import Discipline
 from models.network.scenario import Action, Kind
 from models.network.station import Bound, Choice, Group, Member, Station
+from models.work import WORKERS
 from traces.random_streams import stream_id, uniforms
 
-_HEAD = ("name", "cpu", "in", "out", "slots", "connect", "entry", "response", "reads", "writes", "healer")
+_HEAD = ("name", "cpu", "in", "out", "slots", "connect", "entry", "response", "reads", "writes", "heal wait", "healer")
 _HANG = ("lock", "read", "call", "back", "call end")
 _DRIVE = ("drive", "journal", "caller", "cpu", "way", "in", "out", "sender", "receiver")
 _READER = ("drive", "own drive", "other drive", "caller", "cpu", "way", "out", "receiver", "sender", "in")
@@ -58,7 +59,6 @@ class Places:
         mixed: of each pool: whether other drives may be the coordinator's own as well, so that an open gate stands for
             the calls to them.
         hangs: periods in which requests wait for a part.
-        heal_wait: where attempts to heal wait before they begin.
     """
 
     def __init__(self, spec: MinioSpec, stations: Stations, healed_s: Mapping[int, float] = MappingProxyType({})):
@@ -78,10 +78,10 @@ class Places:
         self.local = [0 if mixed else low for mixed, (low, _) in zip(self.mixed, counts, strict=True)]
         self.tables: tuple[Table, ...] = ()
         self.groups: tuple[Group, ...] = ()
-        self.heal_wait = self._infinite("heal wait") if self.loses_drives else stations.nowhere
+        self._heal_wait = self._infinite("heal wait") if self.loses_drives else stations.nowhere
         self._healers = [stations.nowhere] * stations.nodes
         if self.loses_drives:
-            self._healers = [self._add(f"node {n} heals", "healing", Discipline.FIFO, n) for n in range(stations.nodes)]
+            self._healers = [self._add(f"node {n} heals", WORKERS, Discipline.FIFO, n) for n in range(stations.nodes)]
         self._build()
 
     @property
@@ -242,6 +242,7 @@ class Places:
             }
             for epoch, of_epoch in zip(self.epochs, names, strict=True)
         ]
+        yield from (Action(Kind.LEAVE, group, member=name) for name in names[0] if name in absent[0])
         for of_epoch in names[1:]:
             yield from (Action(Kind.LEAVE, group, member=name) for name in of_epoch)
         for number in range(1, len(names)):
@@ -298,7 +299,10 @@ class Places:
             )
         ]  # fmt: skip
         head += [np.where(no, self._refuses, nowhere) for no in refused]
-        head.append(np.where(lost.any(axis=1), self._healers[coordinator], nowhere))
+        missed = lost.any(axis=1)
+        is_tried = missed | np.isin(drives, list(epoch.fresh)).any(axis=1)
+        head.append(np.where(is_tried, self._heal_wait, nowhere))
+        head.append(np.where(missed, self._healers[coordinator], nowhere))
         for hang, waits in zip(self.hangs, self._waits, strict=True):
             needs = ((drives == hang.drive) if hang.drive is not None else (hosts == hang.host)).any(axis=1)
             head += [np.where(needs, station, nowhere) for station in waits]
@@ -424,7 +428,7 @@ class Places:
     def _responding(self) -> list[int]:
         """Return where the responses of each host are sent: it fails with the host, and with it what is in progress."""
         responses = [self.stations.nowhere] * len(self.stations.cpu)
-        for before, epoch in zip(self.epochs, self.epochs[1:], strict=False):
+        for before, epoch in zip((Epoch(), *self.epochs), self.epochs, strict=False):
             for host in epoch.hosts - epoch.silent - before.hosts:
                 if responses[host] == self.stations.nowhere:
                     name = f"host {host} response"

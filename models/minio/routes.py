@@ -340,7 +340,8 @@ class Builder(Accesses):
         once_s += lost * (getattr(written, "visits", 1) * written.constant + self.commit.constant)
         once_s += (2 + 2 + lost) * self._way_s * self.calls_nodes
         pause_s = min(HEAL_SLEEP * once_s, MOST_HEAL_SLEEP_S)
-        visits = [Visit(self.places.heal_wait, ServiceDemand(constant=HEAL_WAIT_S)), *waits]
+        wait = self.places.head_place(self.kind.pool, "heal wait")
+        visits = [Visit(wait, ServiceDemand(constant=HEAL_WAIT_S)), *waits]
         visits.append(Visit(healer, ServiceDemand(constant=once_s + pause_s)))
         visits += [Visit(at, demand) for demand in (metadata, whole) for at in reads]
         for at in writes:

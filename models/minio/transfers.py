@@ -13,8 +13,8 @@ from models.network.route import Stage, Visit
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Member
 
-_TO, _FROM = ("out", "sender", "in"), ("in", "receiver", "out")
-"""The coordinator's link, that of all coordinators, and the drive's, for shards to drives and from them."""
+_TO, _FROM = ("sender", "in"), ("receiver", "out")
+"""The coordinator's link and the drive's, for shards to drives and from them."""
 
 
 class Transfers(Request):
@@ -79,24 +79,13 @@ class Transfers(Request):
         return self._moves(self._far(), blocks, more, _TO)
 
     def _moves(
-        self, positions: Sequence[int], blocks: str, more: int, parts: tuple[str, str, str], visits: int = 1
+        self, positions: Sequence[int], blocks: str, more: int, parts: tuple[str, str], visits: int = 1
     ) -> list[Visit]:
-        if not self.nic or not self.calls_nodes or not positions:
+        """Return shards on links, each of which is a transfer of its own that gets an equal part of a full link."""
+        if not self.nic or not self.calls_nodes:
             return []
-        own, mixed, other = parts
-        pool, shards = self.kind.pool, self.layout.data
-
-        def moved(times: float) -> ServiceDemand:
-            return PartDemand.of(
-                self._wire, data_shards=shards, blocks=blocks, times=times, more_bytes=round(more * times),
-                visits=visits,
-            )  # fmt: skip
-
-        if self.mixed:
-            near = [Visit(self.places.drive(pool, p, mixed), moved(1)) for p in positions]
-        else:
-            near = [Visit(self.places.head(pool, own), moved(len(positions)))]
-        return [*near, *(Visit(self.places.drive(pool, p, other), moved(1)) for p in positions)]
+        moved = PartDemand.of(self._wire, data_shards=self.layout.data, blocks=blocks, more_bytes=more, visits=visits)
+        return [Visit(self.places.drive(self.kind.pool, p, part), moved) for part in parts for p in positions]
 
     def _to_drives(self, blocks: str, more: int) -> Stages:
         return self._parallel(self._moves_to(blocks, more))

@@ -67,10 +67,10 @@ Fault = Annotated[
 
 FAULTS = {
     "drive": FaultKind("drive_down", "outage", "drive"),
-    "frozen-drive": FaultKind("drive_frozen", "outage", "drive"),
+    "frozen-drive": FaultKind("drive_frozen", "outage", "drive", settled={"avoided_after": 0.0}),
     "host": FaultKind("host_down", "outage", "host"),
-    "link": FaultKind("link_down", "outage", "host"),
-    "proxy": FaultKind("proxy_down", "outage", "proxy", refuses=True),
+    "link": FaultKind("link_down", "outage", "host", settled={"avoided_after": 0.0}),
+    "proxy": FaultKind("proxy_down", "outage", "proxy", refuses=True, settled={"detected_after": 0.0}),
     "slow-drive": FaultKind("slow_drive", "slow", "drive"),
     "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),
 }

@@ -49,7 +49,7 @@ class Places:
     def __init__(self, spec: SwiftSpec, stations: Stations, containers: int):
         self.spec, self.stations = spec, stations
         self.epochs = epochs_of(spec)
-        self.bound = len(self.epochs) > 1
+        self.bound = self.epochs != (Epoch(),)
         self.scenario: list[Action] = []
         self._segments = _SEGMENTS if spec.client.multipart is not None else 0
         self.hedged = spec.pieces - spec.data_pieces if spec.proxies.concurrent_gets else 0

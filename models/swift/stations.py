@@ -123,9 +123,8 @@ def failed_proxies(spec: SwiftSpec, stations: Stations, group: int | None) -> li
     """Return the failures of proxies, and when the load balancer leaves them out; `group` is that of the proxies."""
     actions: list[Action] = []
     entry = PROXY_PARTS.index("entry")
-    for fault in spec.faults:
-        if not isinstance(fault, ProxyDown):
-            continue
+    failed = [fault for fault in spec.faults if isinstance(fault, ProxyDown)]
+    for fault in sorted(failed, key=lambda fault: fault.at):  # a proxy may fail when it has just come back
         for part in (entry, PROXY_PARTS.index("cpu")):
             station = int(stations.proxies[fault.proxy, part])
             actions.append(Action(Kind.DOWN, station, fault.at))

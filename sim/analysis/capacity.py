@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.station import Station
-from models.store import Spec, compile_spec
+from models.store import Spec
+from sim.analysis.run_end import compile_until_end
 from sim.analysis.saturation import demands_at_saturation, saturation_ops
 from traces.errors import InputError
 from traces.trace import Trace
@@ -94,7 +95,7 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capa
             raise InputError("how many requests each closed loop issues is not known beforehand")
         network, requests, demands = demands_at_saturation(spec, trace)
     except InputError:  # a feature of the network is not supported
-        network, requests = compile_spec(spec, trace)
+        network, requests = compile_until_end(spec, trace)
         return Capacity(None, None, None, rate_ops, _bent(network, requests))
     most_ops = saturation_ops(demands)
     first = int(most_ops.argmin())

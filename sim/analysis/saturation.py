@@ -13,8 +13,10 @@ import numpy as np
 
 from models.network.demand_sheet import Requests
 from models.network.network import Network
-from models.store import Spec, compile_spec
+from models.store import Spec
+from models.work import WORKERS
 from sim.analysis.chance import are_keys_even, without_chance
+from sim.analysis.run_end import compile_until_end
 from sim.analysis.service_demands import Demands, mean_demands
 from sim.engine.outcome import Floats
 from traces.random_streams import stream_id, uniforms
@@ -33,20 +35,24 @@ def demands_at_load(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demand
     Raises:
         InputError: the spec cannot be modelled, or the network has a feature that is not supported.
     """
-    return _with_demands(*compile_spec(spec, trace))
+    return _with_demands(*compile_until_end(spec, trace))
 
 
 def demands_at_saturation(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demands]:
     """Return the same for queues as deep as they get; raises the same."""
-    return _with_demands(*compile_spec(spec, trace, saturated=True))
+    return _with_demands(*compile_until_end(spec, trace, saturated=True))
 
 
 def saturation_ops(demands: Demands) -> Floats:
-    """Return the requests per second at which each resource saturates, shape (resources,); infinite: never."""
+    """Return the requests per second at which each resource saturates, shape (resources,).
+
+    Infinite: it never does, or no request waits there.
+    """
     servers = np.array([resource.servers for resource in demands.resources])
     most_ops = np.full(len(servers), np.inf)
     with np.errstate(divide="ignore", over="ignore"):
         np.divide(servers, demands.low_s, out=most_ops, where=demands.low_s > 0)
+    most_ops[[resource.role == WORKERS for resource in demands.resources]] = np.inf  # no request waits for these
     return most_ops
 
 

@@ -55,8 +55,22 @@ def stations_of(network: Network, where: int | Member | Bound) -> list[int]:
 def _members(network: Network, bound: Bound) -> NDArray[np.int32]:
     """Return the station of each member, shape (rows, members): one row, or one per row of the placement table."""
     group = network.groups[bound.group]
-    members = group.members[:, bound.position]
+    members = group.members[~_absent(network, bound.group), bound.position]
     return members[None, :] if group.table is None else network.placements[group.table][:, members]
+
+
+def _absent(network: Network, number: int) -> NDArray[np.bool_]:
+    """Return whether each member of a group leaves it before the first request and never joins again."""
+    group, of_kind = network.groups[number], {}
+    for kind in (Kind.LEAVE, Kind.JOIN):
+        mine = [a for a in network.scenario if a.kind is kind and a.target == number]
+        of_kind[kind] = {a.member for a in mine if kind is Kind.JOIN or a.at_s == 0.0}
+    gone = list(of_kind[Kind.LEAVE] - of_kind[Kind.JOIN])
+    named = np.arange(len(group.members))
+    if group.table is not None:
+        named = network.placements[group.table][0, group.members[:, 0]]
+    absent = np.isin(named, gone)
+    return absent & ~absent.all()
 
 
 def targets(network: Network, *kinds: Kind) -> set[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +79,16 @@ class Failure:
             raise InputError(f"{self._where}: a {self.kind} failure takes no value")
         end = "until" if fault.form == "work" else "back_at"
         return {"kind": fault.event, **number, "at": at_s, end: until_s}
+
+    def lasting(self, spec: Spec) -> Event:
+        """Return the entry for the section `faults` of a failure in force from 0 s on, which the store has noticed.
+
+        Raises:
+            InputError: as `event`.
+        """
+        event = self.event(spec, 0.0, math.inf)
+        kept = {name: value for name, value in event.items() if name not in ("back_at", "until")}
+        return kept | dict(self.fault(spec).settled)
 
     def _number(self, fault: FaultKind) -> dict[str, int]:
         """Return the field with the number of the failing component."""

@@ -14,23 +14,22 @@ from typing import Any
 from models.store import Spec, spec_of
 from sim.analysis.capacity import capacity_of
 from sim.analysis.verdict import LoadVerdict, verdict_of
+from sim.experiments.failing import evaluated, refuse_instant_retries, remedies
 from sim.experiments.failure_kinds import Failure
 from sim.experiments.failure_windows import Times, WindowedRun, replications, timeline, windowed
-from sim.experiments.measures import ERRORS, Measures, difference
+from sim.experiments.measures import Measures, difference
 from sim.experiments.sweep import Settings
 from sim.experiments.whatif import op_figures, requested_ops
 from sim.json_form import to_json
 from sim.parallel.process_pool import process_map
 from sim.replication.replicate import seed_of
-from sim.replication.slo import UTILIZATION, Slo, SloResult, overall
+from sim.replication.slo import UTILIZATION, Slo, overall
 from sim.replication.summaries import CONFIDENCE, Figure
 from sim.simulate import simulate
 from traces.errors import InputError
-from traces.statistics.summary import QUANTILES
 from traces.workload.generate import generate
 
 _LATER_S = 1e9  # after the end of any run
-_MOST_REFUSED = 3_000_000  # requests that may fail in a run
 
 
 @dataclass(frozen=True)
@@ -75,8 +74,9 @@ def failures(
     Returns:
         ``{"spec", "at_s", "until_s", "end_s", "slos", "seed", "precision", "confidence", "load", "failures": […],
         "engine": {"name", "wall_s", "visits"}}``; `load` is the verdict on the load of the healthy store. A failure is
-        ``{"failure", "event", "replications", "precise", "notes", "windows": {"before": …, "during": …, "after": …},
-        "timeline"}``; `notes` are sentences without a full stop, and
+        ``{"failure", "event", "replications", "precise", "notes", "errors", "remedies", "windows": {"before": …,
+        "during": …, "after": …}, "timeline"}``; `notes` are sentences without a full stop, `errors` is the fraction of
+        the requests that fail during it, `remedies` has the changes of `failing.remedies` with which fewer do, and
         empty windows are absent. A window is
         ``{"start_s", "end_s", "ops", "healthy": {"ops"}, "difference", "slo", "slo_figures", "verdict"}``, where `ops`
         has the figures of each operation as in a point of `whatif.whatif`, `healthy` those without the
@@ -109,7 +109,8 @@ def failures(
                 if settings.precision and settings.precision.verdict(_wanted(pairs)).reached:
                     break
             healthy = healthy or [run for _, run in pairs]
-            rows.append(_row(failure, event, times, pairs, experiment) | {"notes": _notes(failure, specs[0])})
+            row = _row(failure, event, times, pairs, experiment)
+            rows.append(row | {"notes": _notes(failure, specs[0]), **_errors(failure, event, row, experiment)})
     return {
         "spec": experiment.source,
         **vars(times),
@@ -143,17 +144,8 @@ def _check(experiment: FailureExperiment, spec: Spec, times: Times) -> None:
             raise InputError(
                 f"slo {slo.text}: the workload has no {slo.subject} requests; it has {', '.join(sorted(requested))}"
             )
-    refused = [failure.text for failure in experiment.failures if failure.fault(spec).refuses]
-    closed = [part for part in spec.workload.parts.values() if part.rate is None]
-    if refused and closed and not spec.client.retry.retries:
-        again_s = [2 * spec.network.latency + part.think_time.mean for part in closed]
-        rates = [part.clients / (s or 1.0) for part, s in zip(closed, again_s, strict=True)]
-        most = sum(rates) * (times.until_s - times.at_s)
-        if most > _MOST_REFUSED:
-            raise InputError(
-                f"failure {refused[0]}: clients of a closed loop issue the next request at once when one is refused, "
-                f"up to {most:,.0f} times; set client.retry.retries (with pauses), workload.think_time or workload.rate"
-            )
+    for failure in experiment.failures:
+        refuse_instant_retries(spec, failure, times.until_s - times.at_s)
 
 
 def _batches(settings: Settings) -> list[int]:
@@ -176,6 +168,22 @@ def _variants(experiment: FailureExperiment, failure: Failure, event: dict[str, 
     return failing, healthy
 
 
+def _errors(
+    failure: Failure, event: dict[str, Any], row: dict[str, Any], experiment: FailureExperiment
+) -> dict[str, Any]:
+    """Return which fraction of the requests fail during the failure, and what would help."""
+    window = row["windows"]["during"]
+    ops = [figures for op, figures in window["ops"].items() if "." not in op]  # groups are among all requests
+    count = sum(figures["count"] for figures in ops)
+    errors = sum(figures["errors"] for figures in ops) / count if count else 0.0
+    if not errors:
+        return {"errors": 0.0, "remedies": []}
+    data = {**experiment.data, "faults": [*(experiment.data.get("faults") or ()), event]}
+    during = window["start_s"], window["end_s"]
+    found = remedies(data, experiment.source, failure, errors, during, seed_of(experiment.settings.seed, 0))
+    return {"errors": errors, "remedies": to_json(found)}
+
+
 def _notes(failure: Failure, failing: Spec) -> list[str]:
     """Return notes on the failure, the last fault of the spec."""
     note = failure.fault(failing).note(failing, failing.faults[-1])
@@ -192,7 +200,8 @@ class _Simulation:
 
     def __call__(self, seed: int) -> _Pair:
         failing, healthy = (
-            windowed(simulate(s, seed=seed, engine=self.settings.engine), seed, self.times) for s in self.specs
+            windowed(simulate(s, seed=seed, engine=self.settings.engine, end_s=math.inf), seed, self.times)
+            for s in self.specs
         )
         return failing, healthy
 
@@ -231,20 +240,11 @@ def _row(
     }
 
 
-def _evaluated(slo: Slo, measures: Measures) -> SloResult:
-    """Evaluate an objective in a window; the latency of a failed request counts as infinite."""
-    result = slo.evaluate(measures)
-    allowed = 0.0 if slo.figure == "max" else 1 - QUANTILES.get(slo.figure, 0.0)
-    if measures.interval(str(slo.subject), ERRORS).value > allowed:
-        return SloResult("fail", math.inf, math.inf, math.inf)
-    return result
-
-
 def _window(
     failing: Sequence[WindowedRun], healthy: Sequence[WindowedRun], name: str, slos: Sequence[Slo]
 ) -> dict[str, Any]:
     with_it, without = (Measures.of(replications(runs, name)) for runs in (failing, healthy))
-    results = {slo.text: _evaluated(slo, with_it) for slo in slos}
+    results = {slo.text: evaluated(slo, with_it) for slo in slos}
     return {
         "ops": to_json({op: op_figures(with_it, op) for op in with_it.ops}),
         "healthy": {"ops": to_json({op: op_figures(without, op) for op in without.ops})},

@@ -14,6 +14,7 @@ values tried (Cox, "A note on data-dependent selection of hypotheses", Biometrik
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -22,6 +23,8 @@ from models.field_paths import resolved
 from models.store import Spec
 from sim.analysis.capacity import capacity_of
 from sim.analysis.verdict import LoadVerdict
+from sim.experiments.failing import Remedy, evaluated, refuse_instant_retries, remedies
+from sim.experiments.failure_kinds import Event
 from sim.experiments.goal import Goal, Target, hedge_delays, limits_of, start_of
 from sim.experiments.line_search import Scale, bisect, bracket, least, probes, reversals
 from sim.experiments.measures import Measures, difference
@@ -39,6 +42,22 @@ _BEST_TOLERANCE = 0.05  # a minimum is flat: smaller differences are due to chan
 Outcome = Literal["limit", "every value meets", "no value meets"]
 _FRESH = "find/best/fresh"  # name of the random stream of the fresh replications' seed
 _SHOWN = ("mean", "p50", "p99", "p99_9")
+
+
+@dataclass(frozen=True)
+class FailureInForce:
+    """A failure that lasts during all simulations: as it was written, and its entry in the section `faults`."""
+
+    failure: str
+    event: Event
+
+    @staticmethod
+    def of(variants: Variants) -> FailureInForce | None:
+        """Return the failure of variants, if there is one."""
+        failure = variants.failure
+        if failure is None:
+            return None
+        return FailureInForce(failure.text, failure.lasting(replace(variants, failure=None).spec()))
 
 
 @dataclass(frozen=True)
@@ -98,6 +117,11 @@ class Limit:
         reversals: pairs of neighbours; the first violates the objectives, the second meets them again.
         seed, replications: of each simulation.
         trials: in ascending order of values.
+        failure: in force during all simulations; None: there is none.
+        errors: fraction of the requests that fail with it where no value meets the objectives; otherwise 0.
+        remedies: the changes with which fewer fail then.
+        healthy_ops: requests per second at which the store without the failure saturates, by expected demands; None:
+            there is no failure, or no limit is known.
         slos: the objectives.
     """
 
@@ -114,6 +138,10 @@ class Limit:
     seed: int
     replications: int
     trials: list[LimitTrial | InfeasibleTrial]
+    failure: FailureInForce | None
+    errors: float
+    remedies: list[Remedy]
+    healthy_ops: float | None
     slos: list[Slo] = field(metadata=NOT_IN_JSON)
 
     @property
@@ -164,6 +192,7 @@ class Best:
         seed, replications: of each simulation; `fresh_seed`: that of the fresh replications.
         base_in_search: the unchanged spec, with the seeds of the search.
         trials: the search, in ascending order of values. The least of these estimates is too low.
+        failure: in force during all simulations; None: there is none.
     """
 
     find: str
@@ -182,6 +211,7 @@ class Best:
     fresh_seed: int
     base_in_search: BestTrial
     trials: list[BestTrial]
+    failure: FailureInForce | None
 
     @property
     def in_search(self) -> BestTrial:
@@ -217,6 +247,7 @@ def find_limit(
     """
     if not slos:
         raise InputError(f"{goal.kind} {goal.path}: needs an objective, for example GET.p99<50ms")
+    _check_failure(variants)
     path, upward = resolved(variants.spec(), goal.path, counted=True), goal.kind == "max"
     limits = limits_of(variants, path, goal)
     start = start_of(variants, path) if limits is None else limits[0]
@@ -247,6 +278,7 @@ def find_limit(
             for value in probes(scale, list(trials), inside, outside):
                 holds(value)
     sure, turns = _evidence(trials, upward)
+    errors, changes = _failing(variants, trials[outside] if inside is None and outside is not None else None)
     return Limit(
         goal.kind,
         path,
@@ -261,6 +293,10 @@ def find_limit(
         variants.settings.seed,
         variants.settings.replications,
         [trials[value] for value in sorted(trials)],
+        FailureInForce.of(variants),
+        errors,
+        changes,
+        _healthy_ops(variants),
         list(slos),
     )
 
@@ -292,6 +328,7 @@ def find_best(
     Raises:
         InputError: all values add more load than allowed, or goal or target do not fit the spec.
     """
+    _check_failure(variants)
     op, name = target.op, target.figure
     path = resolved(variants.spec(), goal.path, counted=True)
     measured: dict[float | None, Measures] = {}
@@ -340,6 +377,7 @@ def find_best(
         fresh.seed,
         trials[None],
         [trials[v] for v in sorted(v for v in trials if v is not None)],
+        FailureInForce.of(variants),
     )
 
 
@@ -373,7 +411,8 @@ def _trial(
     except InputError as error:
         return InfeasibleTrial(value, False, True, str(error))
     require_operations(slos, measures)
-    results = {slo: slo.evaluate(measures) for slo in slos}
+    judged = Slo.evaluate if variants.failure is None else evaluated
+    results = {slo: judged(slo, measures) for slo in slos}
     meets = all(slo.is_met(measures, result) for slo, result in results.items())
     verdicts = [result.verdict for result in results.values()]
     return LimitTrial(
@@ -398,6 +437,34 @@ def _refuse_saturated(spec: Spec, seed: int) -> None:
         raise InputError(
             f"{rate_ops:.6g}/s is more than the {limit.station} can serve in the long run, which is {most_ops:.6g}/s"
         )
+
+
+def _failing(variants: Variants, trial: LimitTrial | InfeasibleTrial | None) -> tuple[float, list[Remedy]]:
+    """Return the fraction of failed requests of a trial that a failure is in force in, and what would help."""
+    failure = variants.failure
+    if failure is None or not isinstance(trial, LimitTrial) or trial.load is None or not trial.load.errors:
+        return 0.0, []
+    errors = trial.load.errors
+    return errors, remedies(
+        variants.mapping(), variants.source, failure, errors, (0.0, math.inf), variants.settings.seed
+    )
+
+
+def _healthy_ops(variants: Variants) -> float | None:
+    """Return at which rate an open loop saturates the store without the failure of the variants."""
+    if variants.failure is None:
+        return None
+    spec = replace(variants, failure=None).spec()
+    if spec.workload.total_rate is None:
+        return None
+    return capacity_of(spec, generate(spec.workload, variants.settings.seed)).capacity_ops
+
+
+def _check_failure(variants: Variants) -> None:
+    """Refuse a failure that the store cannot have, or in which a closed loop would fail too often."""
+    if variants.failure is not None:
+        spec = variants.spec()
+        refuse_instant_retries(spec, variants.failure, spec.workload.duration)
 
 
 def _figures(measures: Measures) -> dict[str, OpIntervals]:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator
 
 from models.client_policy import Delay
 from models.store import Spec, spec_of
+from sim.experiments.failure_kinds import Failure
 from sim.experiments.measures import Measures
 from sim.experiments.sweep import Job, Settings, measured
 from sim.parallel.result_cache import ResultFolder
@@ -41,12 +42,14 @@ class Variants:
         source: name of the spec in messages.
         settings: of each simulation.
         workers: number of threads or processes, see `WorkerMap`.
+        failure: in force during all simulations; None: there is none.
     """
 
     data: Mapping[str, Any]
     source: str = "spec"
     settings: Settings = DEFAULTS
     workers: int = 1
+    failure: Failure | None = None
 
     @staticmethod
     def of(path: Path, assignments: Sequence[str] = (), settings: Settings = DEFAULTS, workers: int = 1) -> Variants:
@@ -65,7 +68,19 @@ class Variants:
         Raises:
             InputError: the spec refuses a value.
         """
-        return spec_of(override(self.data, assignments), self.source)
+        return spec_of(self.mapping(assignments), self.source)
+
+    def mapping(self, assignments: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the contents of a spec file for the variant, with the failure among its faults.
+
+        Raises:
+            InputError: the spec refuses a value, or the store cannot have the failure.
+        """
+        data = override(self.data, assignments)
+        if self.failure is None:
+            return data
+        event = self.failure.lasting(spec_of(data, self.source))
+        return {**data, "faults": [*(data.get("faults") or ()), event]}
 
     def number(self, path: str, text: str | None = None) -> int | float | None:
         """Return the number at a path, in the spec's unit (s, bytes, 1/s); None: it is absent.

@@ -251,6 +251,7 @@ def _compare(*options: str) -> list[str]:
     return ["compare", "run", "other", *options]
 
 
+_DRIVE_DOWN = "kind: drive_down, drive: 0"
 _FIND_HEDGE = ["find", "minio.yaml", "best client.hedge.after in 1ms..4ms", "--target", "GET.p99", "--workers", "1"]
 _FIND_RATE = ["find", "open.yaml", "max workload.rate in 100..200", "--replications", "2", "--workers", "1"]
 _REPLAY = ["replay", "trace.parquet", "--endpoint-url", "http://127.0.0.1:1"]
@@ -362,6 +363,24 @@ MISTAKES = [
     Mistake(
         "`--failure node`", "did you mean host?", ["failures", "minio.yaml", "node"],
         says=("node", "did you mean host?"),
+    ),
+    Mistake(
+        "`find --with-failure node`", "did you mean host?",
+        [*_FIND_RATE, "--slo", "GET.p99<10s", "--with-failure", "node"], says=("node", "did you mean host?"),
+    ),
+    Mistake(
+        "`find --with-failure drive:99`", "names the drives that there are",
+        [*_FIND_RATE, "--slo", "GET.p99<10s", "--with-failure", "drive:99"],
+        says=("faults.0.drive: there is no drive 99", "allowed are 0 to"),
+    ),
+    Mistake(
+        "`find --with-failure slow-drive=0.5`", "must be above 1",
+        [*_FIND_RATE, "--slo", "GET.p99<10s", "--with-failure", "slow-drive=0.5"], says=("slow-drive=0.5", "above 1"),
+    ),
+    Mistake(
+        "two failures of one host that overlap", "says which one and from when it is allowed",
+        _sim("--set", f"faults=[{{{_DRIVE_DOWN}, at: 1s, back_at: 3s}}, {{{_DRIVE_DOWN}, at: 2s}}]"),
+        says=("faults.1.at: is 2 s", "drive 0 is down already (faults.0)", "allowed is from 3 s"),
     ),
     Mistake(
         "import of a file that is missing", "names that file",

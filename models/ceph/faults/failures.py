@@ -38,10 +38,29 @@ def _recovers(spec: CephSpec, event: OsdDown | HostDown) -> str:
     )
 
 
+_REDISPATCH = ({"gateways.redispatch": True},)
+"""The load balancer sends refused requests to another gateway."""
+
 FAULTS = {
-    "drive": FaultKind("osd_down", "outage", "osd", note=_recovers),
-    "host": FaultKind("host_down", "outage", "host", refuses=True, note=_recovers),
-    "gateway": FaultKind("gateway_down", "outage", "gateway", refuses=True, note=_unnoticed),
+    "drive": FaultKind("osd_down", "outage", "osd", settled={"peering": 0.0}, note=_recovers),
+    "host": FaultKind(
+        "host_down",
+        "outage",
+        "host",
+        refuses=True,
+        settled={"peering": 0.0, "gateways_detected_after": 0.0},
+        helps=_REDISPATCH,
+        note=_recovers,
+    ),
+    "gateway": FaultKind(
+        "gateway_down",
+        "outage",
+        "gateway",
+        refuses=True,
+        settled={"detected_after": 0.0},
+        helps=_REDISPATCH,
+        note=_unnoticed,
+    ),
     "slow-drive": FaultKind("slow_drive", "slow", "osd"),
     "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),
 }

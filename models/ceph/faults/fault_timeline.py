@@ -18,7 +18,7 @@ from models.ceph.mechanisms.peering import rejoin_s
 from models.ceph.mechanisms.resharding import Reshard, reshard
 from models.ceph.placement_rows import Rows
 from models.ceph.spec import CephSpec
-from models.faults import Slowdown, slow_parts
+from models.faults import Slowdown, outage_actions, slow_parts
 from models.network.scenario import Action, Kind
 
 
@@ -63,7 +63,13 @@ def fault_timeline(spec: CephSpec, costs: CostFunctions) -> FaultTimeline:
             rebuilding += slowed
         if isinstance(fault, HostDown) and spec.collocated:
             gateways += [
-                GatewayDown(kind="gateway_down", gateway=g, at=fault.at, back_at=fault.back_at)
+                GatewayDown(
+                    kind="gateway_down",
+                    gateway=g,
+                    at=fault.at,
+                    back_at=fault.back_at,
+                    detected_after=fault.gateways_detected_after,
+                )
                 for g in range(fault.host, spec.gateways.count, spec.hosts.count)
             ]
         if isinstance(fault, SlowDrive):
@@ -137,18 +143,35 @@ def gateway_outages(
         own_nic: whether the NIC fails with the gateway, because no OSDs share it.
         redispatch: whether requests that a gateway refuses go to another one at once.
     """
-    actions, outages = [], tuple(outages)
-    for fault in outages:
-        parts = [int(station) for station in members[fault.gateway][: 3 if own_nic else 1]]
-        back_s = fault.back_s
-        dead = {other.gateway for other in outages if other.at < fault.back_s and fault.at < other.back_s}
-        noticed_s = fault.at + (0.0 if redispatch else fault.detected_after)
-        leave_s = noticed_s if len(dead) < len(members) else math.inf
-        actions += [Action(Kind.DOWN, station, fault.at) for station in parts]
-        if leave_s < back_s:
-            actions.append(Action(Kind.LEAVE, 0, leave_s, member=fault.gateway))
-        if back_s < math.inf:
-            actions += [Action(Kind.UP, station, back_s) for station in parts]
-            if leave_s < back_s:
-                actions.append(Action(Kind.JOIN, 0, back_s + fault.readmitted_after, member=fault.gateway))
+    actions: list[Action] = []
+    of_each = _by_gateway(outages)
+    spans = [(gateway, fault.at, fault.back_s) for gateway, faults in of_each.items() for fault in faults]
+    for gateway, faults in of_each.items():
+        parts = [int(station) for station in members[gateway][: 3 if own_nic else 1]]
+        actions += outage_actions([(fault.at, fault.back_s) for fault in faults], parts)
+        chosen = True
+        for fault, later in zip(faults, [*faults[1:], None], strict=True):
+            back_s = fault.back_s
+            dead = {other for other, start, end in spans if start < back_s and fault.at < end}
+            noticed_s = fault.at + (0.0 if redispatch else fault.detected_after)
+            if chosen and noticed_s < back_s and len(dead) < len(members):
+                actions.append(Action(Kind.LEAVE, 0, noticed_s, member=gateway))
+                chosen = False
+            again_s = back_s + fault.readmitted_after
+            if not chosen and again_s < (math.inf if later is None else later.at):
+                actions.append(Action(Kind.JOIN, 0, again_s, member=gateway))
+                chosen = True
     return actions
+
+
+def _by_gateway(outages: Iterable[GatewayDown]) -> dict[int, list[GatewayDown]]:
+    """Return the outages of each gateway in ascending order; those that overlap or touch are one."""
+    of_each: dict[int, list[GatewayDown]] = {}
+    for fault in sorted(outages, key=lambda fault: fault.at):
+        before = of_each.setdefault(fault.gateway, [])
+        if before and fault.at <= before[-1].back_s:
+            end_s = max(before[-1].back_s, fault.back_s)
+            before[-1] = before[-1].model_copy(update={"back_at": None if end_s == math.inf else end_s})
+        else:
+            before.append(fault)
+    return of_each

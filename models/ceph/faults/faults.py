@@ -84,6 +84,9 @@ class HostDown(_OsdsDown):
 
     kind: Literal["host_down"] = Field(description="Host failure: its OSDs stop, and so do the gateways on it.")
     host: int = Field(ge=0, description="Number of the OSD host that fails, from 0.")
+    gateways_detected_after: Annotated[Seconds, Basis(_HAPROXY, 0.1, 120)] = Field(
+        6.0, description="Time until the load balancer detects the failure of the gateways on the host."
+    )
 
 
 class GatewayDown(Outage):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.tables.failures import described
+from cli.tables.failures import described, failing
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,13 @@ from cli.tables.failures import described
 )
 def test_failures_of_different_kinds_read_differently(failure, event, text):
     assert described({"failure": failure, "event": event | {"at": 1.0}}) == text
+
+
+def test_failing_requests_come_with_what_would_help():
+    row = {"failure": "host", "event": {"kind": "host_down", "host": 0, "at": 1.0}, "errors": 0.165}
+    helped = [{"set": {"distribution": "proxy"}, "errors": 0.0}, {"set": {"gateways.redispatch": True}, "errors": 0.01}]
+    assert failing(row | {"remedies": helped}) == (
+        "While host 0 is down, 16.5% of the requests fail; it would help to set distribution=proxy (none would) or "
+        "gateways.redispatch=true (1.0% would)."
+    )
+    assert "no change that was simulated would halve that" in failing(row | {"remedies": []})

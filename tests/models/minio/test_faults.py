@@ -169,7 +169,7 @@ def test_an_attempt_to_heal_waits_for_the_slowest_drive_and_writes_one_drive_aft
         spec = cluster(faults=[fault | {"at": 1, "back_at": 50}])
         trace = trace_of(["PUT"], ["k"], size_bytes=4096, arrival_s=np.array([40.0]))
         network, requests = compile_spec(spec, trace)
-        healers = [k for k, s in enumerate(network.stations) if s.role == "healing"]
+        healers = [k for k, s in enumerate(network.stations) if s.name.endswith("heals")]
         busy_s = compiled_engine.run(Program.of(network, requests, 0)).busy_s[healers].sum()
         attempt_s = 2 * READ_S + lost * (WRITE_S + COMMIT_S) + (4 + lost) * ROUND_S
         assert busy_s == pytest.approx(6 * attempt_s)
