@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from models.devices.waiting import DRIVE
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.station import Station
@@ -23,6 +24,7 @@ from sim.analysis.saturation import demands_at_saturation, saturation_ops
 from traces.errors import InputError
 from traces.trace import Trace
 
+_FIRST_ROWS = 1000  # of a trace, which show its rate
 _DEVIATIONS = 3.0  # times 1/√visits: the load of the busiest of equal stations rarely exceeds their mean by more
 
 
@@ -67,8 +69,9 @@ class Capacity:
         station, role: the resource with the least capacity; None: no resource limits the rate.
         capacity_ops: requests per second at which it saturates; None: no limit.
         rate_ops: mean rate of the workload that generated the requests; None: a closed loop, or a given trace.
-        bent: stations whose utilisation does not grow in proportion to the load: they serve a queue in batches, or jobs
-            at an idle server take longer. So it does not show how far they are from saturation.
+        bent: stations whose utilisation does not grow in proportion to the load: they serve a queue in batches, jobs at
+            an idle server take longer, or waiting accesses shorten each other's seeks. So it does not show how far they
+            are from saturation.
     """
 
     station: str | None
@@ -96,17 +99,31 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capa
         network, requests, demands = demands_at_saturation(spec, trace)
     except InputError:  # a feature of the network is not supported
         network, requests = compile_until_end(spec, trace)
-        return Capacity(None, None, None, rate_ops, _bent(network, requests))
+        return Capacity(None, None, None, rate_ops, _bent(network, requests, False))
+    bent = _bent(network, requests, _reorders(spec, trace))
     most_ops = saturation_ops(demands)
     first = int(most_ops.argmin())
     if math.isinf(most_ops[first]):
-        return Capacity(None, None, None, rate_ops, _bent(network, requests))
+        return Capacity(None, None, None, rate_ops, bent)
     resource = demands.resources[first]
-    return Capacity(resource.name, resource.role, float(most_ops[first]), rate_ops, _bent(network, requests))
+    return Capacity(resource.name, resource.role, float(most_ops[first]), rate_ops, bent)
 
 
-def _bent(network: Network, requests: Requests) -> list[str]:
-    return [station.name for station in network.stations if _is_bent(station, bool(requests.background))]
+def _bent(network: Network, requests: Requests, reorders: bool) -> list[str]:
+    """`reorders`: whether drives have shorter service times at a higher load."""
+    return [
+        station.name
+        for station in network.stations
+        if _is_bent(station, bool(requests.background)) or (reorders and station.role == DRIVE)
+    ]
+
+
+def _reorders(spec: Spec, trace: Trace) -> bool:
+    """Whether service times at saturation differ from those at the load of a trace, by its first requests."""
+    first = Trace(trace.table.slice(0, _FIRST_ROWS), trace.pacing)
+    now, then = (compile_spec(spec, first, saturated=saturated)[0] for saturated in (False, True))
+    a, b = ([visit.demand for route in network.routes for visit in route.visits] for network in (now, then))
+    return a != b
 
 
 def _has_rate(trace: Trace, rate_ops: float | None) -> bool:

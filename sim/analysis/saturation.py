@@ -22,8 +22,10 @@ from sim.engine.outcome import Floats
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
-_OPEN_ROWS, _CLOSED_ROWS = 20_000, 2_000
-"""Greatest number of requests over which demands are averaged; only open loops can be overloaded."""
+_LEAST_ROWS, _MOST_ROWS = 2_000, 20_000
+"""Range of the greatest number of requests over which demands are averaged; open loops, which can be overloaded, have
+the most of them."""
+_VISITS = 600_000  # of these requests in a closed loop
 
 
 def demands_at_load(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demands]:
@@ -58,12 +60,13 @@ def saturation_ops(demands: Demands) -> Floats:
 
 def _with_demands(network: Network, requests: Requests) -> tuple[Network, Requests, Demands]:
     any_keys = [k for k in np.unique(requests.route).tolist() if are_keys_even(network, requests, k)]
-    return network, requests, without_chance(mean_demands(network, _sampled(requests), any_keys, settled=True))
+    return network, requests, without_chance(mean_demands(network, _sampled(network, requests), any_keys, settled=True))
 
 
-def _sampled(requests: Requests) -> Requests:
+def _sampled(network: Network, requests: Requests) -> Requests:
     """Return the requests, or of many a random one of each of as many parts, so that no pattern of rows is lost."""
-    most = _OPEN_ROWS if requests.pacing.loop == "open" else _CLOSED_ROWS
+    visits = np.array([len(route.visits) for route in network.routes])[requests.route].mean() if len(requests) else 1
+    most = _MOST_ROWS if requests.pacing.loop == "open" else min(max(int(_VISITS / visits), _LEAST_ROWS), _MOST_ROWS)
     if len(requests) <= most:
         return requests
     within = uniforms(0, stream_id("saturation/rows"), 0, most)

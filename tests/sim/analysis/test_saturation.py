@@ -150,3 +150,15 @@ def test_find_and_plan_use_the_same_rate() -> None:
     assert found.value < most_ops
     refused = [trial.value for trial in found.trials if isinstance(trial, InfeasibleTrial)]
     assert refused and min(refused) > 0.99 * most_ops
+
+
+@pytest.mark.parametrize("fraction", [0.15, 0.3, 0.6, 0.9])
+def test_the_verdict_on_a_run_has_the_rate_at_saturation_at_any_load(fraction: float) -> None:
+    """Not the rate over the utilisation of disks, which choose from fewer accesses at a light load."""
+    most_ops = saturates_at(example("hdd"))
+    spec = changed(example("hdd"), rate=fraction * most_ops, operations=1500)
+    trace = generate(spec.workload, 0)
+    verdict = verdict_on_run(simulate(spec, trace), capacity_of(spec, trace))
+    assert verdict is not None and verdict.saturates_first is not None
+    assert (verdict.saturates_first.basis, verdict.overloaded) == ("demands", False)
+    assert verdict.saturates_first.capacity_ops == pytest.approx(most_ops, rel=0.02)
