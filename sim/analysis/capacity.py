@@ -18,7 +18,7 @@ from models.devices.waiting import DRIVE
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.station import Station
-from models.store import Spec
+from models.store import Spec, compile_spec
 from sim.analysis.run_end import compile_until_end
 from sim.analysis.saturation import demands_at_saturation, saturation_ops
 from traces.errors import InputError

@@ -196,7 +196,7 @@ def test_objects_of_a_window_are_under_way_together_and_windows_one_after_the_ot
     spec = ceph("hosts.count=150", "hosts.drives=1", "pools.pg_num=4096", *WITH_DB)
     network, requests = compiled(spec, "PUT", 16 * MIB)
     row = network.placements[0][int(requests.key_hash[0]) % len(network.placements[0])]
-    drives = [k for k in row[:96] if network.stations[k].role == "drive"]
+    drives = [k for k in row if network.stations[k].role == "drive"][:12]
     assert len(set(drives)) == 12, "another key, please"
     assert latency_s(spec, "PUT", 16 * MIB) == pytest.approx(put_s(WRITE + LOG, LOG), rel=1e-4)
     window_s = HOP + WRITE_CPU + HOP + WRITE_CPU + WRITE + LOG + HOP + HOP
@@ -358,10 +358,13 @@ def test_shards_and_placement_groups_are_spread_evenly():
     tokens = np.bincount([k for k in table.ravel() if network.stations[k].role == "index shard"])
     assert len(set(tokens[tokens > 0])) == 1
     assert (tokens > 0).sum() == 32
+    cpus, drives = (
+        [c for c, k in enumerate(table[0]) if network.stations[k].role == role] for role in ("osd host cpu", "drive")
+    )
     for stream in range(4):
-        hosts = table[:, stream * 36 : (stream + 1) * 36 : 6]
+        hosts = table[:, cpus[6 * stream : 6 * stream + 6]]
         assert all(len(set(row)) == 6 for row in hosts), "a placement group has one OSD a host"
-        primaries = np.bincount(table[:, stream * 36 + 3])
+        primaries = np.bincount(table[:, drives[6 * stream]])
         mean = len(table) / 16
         assert abs(primaries[primaries > 0] - mean).max() < 6 * math.sqrt(mean)
 

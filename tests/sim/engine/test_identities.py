@@ -154,7 +154,8 @@ def test_a_fault_after_the_end_changes_no_response(path, workload, fault):
     found = []
     for assignments in ([workload], [workload, f"faults=[{fault}]"]):
         spec = load_spec(EXAMPLES / path, assignments)
-        found.append(compiled_engine.run(Program.of(*compile_spec(spec, generate(spec.workload, 1)), 7)))
+        network, requests = compile_spec(spec, generate(spec.workload, 1), np.inf)  # the fault is not left out
+        found.append(compiled_engine.run(Program.of(network, requests, 7)))
     healthy, later = found
     assert len(healthy.visits) < len(later.visits)
     assert np.array_equal(healthy.start_s, later.start_s)

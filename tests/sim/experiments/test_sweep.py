@@ -254,7 +254,7 @@ def test_the_base_can_be_chosen():
 
 
 def test_precision_adds_replications_where_they_are_needed():
-    settings = Settings(replications=3, precision=Precision(0.08, ("p50",), most=30))
+    settings = Settings(replications=3, precision=Precision(0.02, ("p50",), most=30))
     result = whatif(question("hosts.cores.count=1,8", settings=settings))
     counts = [point.replications for point in result.points]
     assert min(counts) < max(counts), "else there is nothing to see here"
