@@ -113,6 +113,41 @@ def test_sentences_name_first_limit_change_and_price(result):
     assert "ms in month" in evidence(result)[0]
 
 
+SHARDS = {
+    "store": "ceph",
+    "workload": {"operations": 1, "rate": "1000/s", "object_size": "64KiB", "mix": {"PUT": 1, "GET": 1}},
+    "hosts": {"count": 7, "drives": 16},
+    "gateways": {"count": 7},
+    "device": {"preset": "hdd-7k2", "capacity": "4TB"},
+    "db": {"size": "80GB"},
+    "pools": {"data": "ec 4+2"},
+    "buckets": {"shards": 11, "resharding": {"dynamic": False}},
+    "stored": {"objects": 1e8},
+}
+FILLING = {"months": 10, "objects": {"now": 1e8, "per_month": 1e7}}
+
+
+def test_sentences_of_a_plan_do_not_contradict_each_other(capsys, tmp_path):
+    spec, growth, page = tmp_path / "spec.yaml", tmp_path / "growth.yaml", tmp_path / "plan.html"
+    spec.write_text(yaml.safe_dump(SHARDS))
+    growth.write_text(yaml.safe_dump(FILLING))
+    arguments = (str(spec), "--growth", str(growth), "--window", "0.2s", "--workers", "1", "--report", str(page))
+    code, text, warned = tailcast(capsys, *arguments)
+    assert code == 0
+    first, *_ = text.splitlines()
+    assert first.startswith(
+        "index shards comes first, in month 0 at 1.1 M objects: set buckets.shards to at least 2,000. Unchanged, the "
+        "store is neither full nor overloaded within the period, with warnings: index shards from month 0"
+    )
+    assert "healthy" not in text
+    assert "suffices" not in text
+    assert "warning: growth adds 3.86/s, 10 M a month; the workload creates 500/s, 1,296 M a month" in warned
+    assert "the plan uses the growth for what is stored, and the workload for the load" in warned
+    told = page.read_text(encoding="utf-8")
+    assert first.split(";")[0] in told
+    assert "1,296 M a month" in told
+
+
 def test_grids_have_a_row_for_each(result):
     limits, changes, likely = plan_grids(result)
     assert [row[0] for row in limits.rows] == [limit.name for limit in result.limits]
