@@ -48,6 +48,28 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class Doubt:
+    """Something in a valid spec that is probably not meant.
+
+    Attributes:
+        path: dotted path of the value or section.
+        text: what is wrong with it, to follow the path.
+    """
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ObjectLimits:
+    """The largest objects that a store accepts, in bytes: of one request, and of an upload in parts; and the source."""
+
+    request_bytes: int
+    object_bytes: int
+    source: str
+
+
+@dataclass(frozen=True)
 class Effect:
     """The number of objects at which an effect begins."""
 

@@ -29,13 +29,10 @@ def plan_grids(result: CapacityPlan) -> list[Grid]:
 def opening(result: CapacityPlan) -> list[str]:
     """State the load of an open loop now and at the end of the period."""
     loads = [(moment.month, moment.health.loads) for moment in result.likely if moment.health.loads]
-    return (
-        [
-            f"Load of the busiest station: {'; '.join(_status(*each, result.utilization) for each in (loads[0], loads[-1]))}."
-        ]
-        if loads
-        else []
-    )
+    if not loads:
+        return []
+    states = [_status(*each, result.utilization) for each in (loads[0], loads[-1])]
+    return [f"Load of the busiest station: {'; '.join(states)}."]
 
 
 def _status(month: int, loads: dict[str, float], limit: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from models.capabilities import ObjectLimits
 from models.store import Store
 from models.swift.compile import compile
 from models.swift.demands import demands, unused
@@ -9,4 +10,17 @@ from models.swift.faults import FAULTS
 from models.swift.remedies import REMEDIES
 from models.swift.spec import SwiftSpec
 
-STORE = Store("swift", SwiftSpec, compile, faults=FAULTS, remedies=REMEDIES, demands=demands, unused=unused)
+_OBJECT_LIMITS = ObjectLimits(
+    5_368_709_122, 1000 * 5_368_709_122, "max_file_size in swift.conf; 1,000 segments: max_manifest_segments"
+)
+
+STORE = Store(
+    "swift",
+    SwiftSpec,
+    compile,
+    faults=FAULTS,
+    remedies=REMEDIES,
+    demands=demands,
+    unused=unused,
+    object_limits=lambda spec: _OBJECT_LIMITS,
+)

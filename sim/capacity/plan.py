@@ -87,8 +87,9 @@ class CapacityPlan:
         """Return JSON values.
 
         Returns:
-            ``{"contradictions": [{"field", "of_growth", "other", "of_spec", "used"}], "limits": [{"name", "kind", "month": {"low", "likely", "high"}, "objects", "fraction", "blocks",
-            "set": {path: value}, "evidence": {"text", …}}], "first": the name of the first, "likely": [{"month", "objects", "fill_fraction", "loads",
+            ``{"contradictions": [{"field", "of_growth", "other", "of_spec", "used"}], "limits": [{"name", "kind",
+            "month": {"low", "likely", "high"}, "objects", "fraction", "blocks", "set": {path: value}, "evidence":
+            {"text", …}}], "first": the name of the first, "likely": [{"month", "objects", "fill_fraction", "loads",
             "slos", "reason"}], "changes": [{"set": {path: value}, "cost": additional cost, "holds", "fraction",
             "evidence"}], "best": one of these with ``within`` (limits within the period) and ``next`` (the first limit
             after it, or None), or None, "cost", …}``.
