@@ -35,6 +35,8 @@ from traces.operations import Op
 
 _FOLDER_S = 1e-3
 """The scanner pauses for each folder, which an object is, as for work of 1 ms (cmd/data-scanner.go)."""
+_MOST_WAITING = 2
+"""Visits of the scanner that wait for one of its streams in a set; further ones are left out."""
 _SHORTEST_PAUSE_S = 1e-4
 """Shorter pauses are left out (newDynamicSleeper, cmd/data-scanner.go)."""
 
@@ -118,7 +120,11 @@ def _scan(spec: MinioSpec, stations: Stations, number: int, pool: Pool, table: i
     factor, longest_s, cycle_s = SCANNER_SPEEDS[spec.scanner.speed]
     sets, name = pool.layout.sets, f"scanner of pool {number}"
     streams = min(spec.workload.total_buckets, pool.layout.size, max(pool.hosts.cores.count, 1))
-    tokens = [stations.add(Station(f"{name} in set {s}", WORKERS, Discipline.POOL, streams)) for s in range(len(sets))]
+    # On busy drives it is slower than when idle; what it does not come to is left out, not done after the last request.
+    tokens = [
+        stations.add(Station(f"{name} in set {s}", WORKERS, Discipline.POOL, streams, queue_limit=_MOST_WAITING))
+        for s in range(len(sets))
+    ]
     drives = stations.drive[sets + pool.first_drive]
     rows = np.column_stack([np.repeat(tokens, sets.shape[1]), drives.ravel()]).astype(np.int32)
     read = small(pool.drives.read or NOTHING)
