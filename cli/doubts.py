@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from cli.common import say
 from cli.parse.spec import Described
@@ -15,12 +16,18 @@ from models.store import Spec
 from sim.analysis.overload import slow_parts
 
 
-def say_implausible(specs: Iterable[Spec]) -> None:
-    """Name the implausible values of specs, and what is probably not meant in them, each once."""
+def say_implausible(specs: Iterable[Spec], data: Mapping[str, Any] | None = None) -> None:
+    """Name the implausible values of specs, and what is probably not meant in them, each once.
+
+    Args:
+        specs: valid specs.
+        data: the mapping that they were made from, apart from what differs between them; None: how values are written
+            is not checked.
+    """
     checked = list(specs)
     for text in dict.fromkeys(implausible_text(found) for spec in checked for found in implausible(spec)):
         say(f"warning: {text}")
-    for text in dict.fromkeys(doubt_text(found) for spec in checked for found in doubts(spec)):
+    for text in dict.fromkeys(doubt_text(found) for spec in checked for found in doubts(spec, data)):
         say(f"note: {text}")
 
 

@@ -55,6 +55,7 @@ def command(
 
     Example: tailcast plan SPEC --growth examples/ceph/growth.yaml --slo 'PUT.throughput>3000/s'
     """
+    from cli.doubts import say_implausible
     from cli.made import Made
     from cli.pages.plan import write_plan_page
     from cli.parse.option import seconds_of
@@ -72,6 +73,7 @@ def command(
     folder = None if out is None else ResultFolder(out)
     warn_if_slow()
     data = spec_mapping(spec, assignments=assignments)
+    say_implausible([spec_of(data, str(spec))], data)
     with kept_in(out), progress("planning") as update:
         result = plan(
             data,

@@ -65,18 +65,18 @@ DOUBTS = {
 }
 
 
-@pytest.mark.parametrize("command", ["check", "simulate", "bounds", "whatif"])
+@pytest.mark.parametrize("command", ["check", "simulate", "bounds", "whatif", "find"])
 def test_what_is_probably_not_meant_is_noted(capsys, tmp_path, command):
     path = tmp_path / "notes.yaml"
     path.write_text(yaml.safe_dump(OPEN | DOUBTS))
     more = {"simulate": ("--replications", "1"), "whatif": ("--vary", "client.timeout=1s,2s", "--replications", "1")}
+    more["find"] = ("max workload.rate in 5..20", "--slo", "PUT.p99<1s", "--replications", "2")
     code, out, err = tailcast(capsys, command, str(path), *more.get(command, ()))
     assert code == 0
     said = " ".join((out if command == "check" else err).replace("│", " ").split())
     assert "scanner: is off" in said and "workload.mix.GET: 0.7 next to 30" in said
     assert "no warnings" not in out
-    if command in ("check", "simulate"):  # of the others, what the file writes is not known
-        assert "hosts.nic: 25 GB/s are 200 Gbit/s; did you mean 25Gbit/s?" in said
+    assert "hosts.nic: 25 GB/s are 200 Gbit/s; did you mean 25Gbit/s?" in said
     if command == "check":
         told = json.loads(tailcast(capsys, command, str(path), "--json")[1])
         assert {"scanner", "hosts.nic", "workload.mix.GET"} <= {each["path"] for each in told["doubts"]}
