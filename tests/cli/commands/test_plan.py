@@ -12,7 +12,9 @@ import sim.capacity.health
 from cli.main import main
 from cli.pages.plan import _objective, write_plan_page
 from cli.parse.slo import parse_slo
-from cli.tables.plan import evidence, figure, found, plan_grids
+from cli.tables.plan import contradiction_text, evidence, figure, found, plan_grids
+from cli.tables.timeline import millions
+from sim.capacity.contradictions import Contradiction
 from sim.capacity.growth import Growth
 from sim.capacity.health import assess
 from sim.capacity.plan import plan
@@ -146,6 +148,13 @@ def test_sentences_of_a_plan_do_not_contradict_each_other(capsys, tmp_path):
     told = page.read_text(encoding="utf-8")
     assert first.split(";")[0] in told
     assert "1,296 M a month" in told
+
+
+def test_many_objects_have_no_exponent():
+    found = Contradiction("objects.per_month", 3.8e7, "the workload", 1.174e10)
+    text = contradiction_text(found)
+    assert "38 M a month" in text and "11,740 M a month" in text
+    assert [millions(value) for value in (12_345, 2.738e8, 1.0149e9)] == ["12,345", "273.8 M", "1,015 M"]
 
 
 def test_grids_have_a_row_for_each(result):
