@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from cli.common import say
 from cli.parse.spec import Described
-from cli.tables.origins import implausible_text, too_slow_text
+from cli.tables.origins import doubt_text, implausible_text, too_slow_text
 from models.assumptions import assumptions, free_demands, require_demands
+from models.doubts import doubts
 from models.plausibility import implausible
 from models.store import Spec
 from sim.analysis.overload import slow_parts
 
 
-def say_implausible(specs: Iterable[Spec]) -> None:
-    """Name the implausible values of specs, each once."""
-    for text in dict.fromkeys(implausible_text(found) for spec in specs for found in implausible(spec)):
+def say_implausible(specs: Iterable[Spec], data: Mapping[str, Any] | None = None) -> None:
+    """Name the implausible values of specs, and what is probably not meant in them, each once.
+
+    Args:
+        specs: valid specs.
+        data: the mapping that they were made from, apart from what differs between them; None: how values are written
+            is not checked.
+    """
+    checked = list(specs)
+    for text in dict.fromkeys(implausible_text(found) for spec in checked for found in implausible(spec)):
         say(f"warning: {text}")
+    for text in dict.fromkeys(doubt_text(found) for spec in checked for found in doubts(spec, data)):
+        say(f"note: {text}")
 
 
 def say_doubts(read: Described, path: Path) -> None:
-    """Name implausible values, parts slower than the workload needs, demands of 0 and presets; count assumed values.
+    """Name implausible values, what is probably not meant, parts that are too slow, demands of 0 and presets.
+
+    Assumed values are counted.
 
     Raises:
         InputError: the spec lacks a demand, or cannot be compiled.
     """
     if read.trace is None:  # the requests that will be generated; of a trace, when it is compiled
         require_demands(read.spec)
-    say_implausible([read.spec])
+    for found in implausible(read.spec):
+        say(f"warning: {implausible_text(found)}")
+    for doubt in doubts(read.spec, read.whole, read.origins, read.trace):
+        say(f"note: {doubt_text(doubt)}")
     for part in slow_parts(read.spec, read.trace):
         say(f"warning: {too_slow_text(part)}")
     count, free = len(assumptions(read.spec, read.origins)), free_demands(read.spec)

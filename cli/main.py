@@ -32,7 +32,7 @@ GROUPS = {
         "report": "Write an HTML page about one Run, or a comparison of two; it works offline.",
     },
     "What a forecast rests on": {
-        "check": "Check a spec: assumed values, what costs nothing, what is implausible or too slow for the workload.",
+        "check": "Check a spec: assumed values, what costs nothing, is implausible, too slow or probably not meant.",
         "show": "Print the values of a spec and where each comes from.",
         "explain": "Explain a field of a spec: meaning, unit, default and its source, allowed and plausible values.",
         "presets": "List the presets of hosts and drives that specs may name.",

@@ -48,6 +48,28 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class Doubt:
+    """Something in a valid spec that is probably not meant.
+
+    Attributes:
+        path: dotted path of the value or section.
+        text: what is wrong with it, to follow the path.
+    """
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ObjectLimits:
+    """The largest objects that a store accepts, in bytes: of one request, and of an upload in parts; and the source."""
+
+    request_bytes: int
+    object_bytes: int
+    source: str
+
+
+@dataclass(frozen=True)
 class Effect:
     """The number of objects at which an effect begins."""
 
@@ -98,16 +120,37 @@ class Growth(Generic[S]):
 
 
 @dataclass(frozen=True)
+class Knob:
+    """A field whose greater values avoid a limit of a store's state.
+
+    Attributes:
+        path: of the field.
+        now: its value, in steps.
+        unit: text after the number of steps, such as ``GB``.
+    """
+
+    path: str
+    now: int
+    unit: str = ""
+
+    def text(self, steps: int) -> int | str:
+        """Return a value as a spec gives it."""
+        return f"{steps}{self.unit}" if self.unit else steps
+
+
+@dataclass(frozen=True)
 class Remedies(Generic[S]):
     """Changes of a store after which it may meet its objectives.
 
     Attributes:
         changes: single changes of a spec, given also the spec at the end of the period; some may not be valid.
         moving_cost: cost of changing from one spec to another, in addition to that of new parts.
+        knob: the field that avoids a limit of the state (`Growth.effects`), by its name; None: there is none.
     """
 
     changes: Callable[[S, S], Iterator[SpecChange]]
     moving_cost: Callable[[S, S], float] = lambda before, after: 0.0
+    knob: Callable[[S, str], Knob | None] = lambda spec, limit: None
 
 
 def more(count: int) -> list[int]:

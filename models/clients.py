@@ -19,12 +19,12 @@ from models.network.discipline import Discipline
 from models.network.route import Visit
 from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Bound, Choice, Group, Station
-from traces.field_notes import Basis, Unit
+from traces.field_notes import Basis, LinkRate, Unit
 from traces.operations import Op
 from traces.units import BytesPerSecond
 from traces.workload.distributions import Strict
 
-Nic = Annotated[BytesPerSecond, Basis("assumed: 25GbE", 1.25e8, 5e10)]
+Nic = Annotated[BytesPerSecond, Basis("assumed: 25GbE", 1.25e8, 5e10), LinkRate()]
 CoreCount = Annotated[int, Basis("assumed: a small server", 1, 512)]
 MachineCount = Annotated[int, Basis("assumed: one machine", 1, 10_000)]
 
@@ -57,7 +57,7 @@ class ClientMachines(ClientPolicies):
     cores: Cores | None = Field(
         None, description="Cores of each client machine; absent: requests do not wait for cores of the client."
     )
-    nic: Annotated[BytesPerSecond, Basis("assumed: no limit", 1.25e8, 5e10)] = Field(
+    nic: Annotated[BytesPerSecond, Basis("assumed: no limit", 1.25e8, 5e10), LinkRate()] = Field(
         0.0, ge=0, description="NIC bandwidth of each client machine in each direction; 0: no limit."
     )
     placement: Literal["own", "storage_hosts"] = Field(

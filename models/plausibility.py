@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ class Implausible:
         unit: its unit; empty: a plain number.
         low, high: the range of real stores; None: no limit.
         remark: further explanation; may be empty.
+        meant: a value with the same digits and another unit that real stores have; None: there is none.
     """
 
     path: str
@@ -31,6 +33,11 @@ class Implausible:
     low: float | None
     high: float | None
     remark: str = ""
+    meant: float | None = None
+
+
+_OTHER_UNITS = {"s": (1e-6, 1e-3, 1e-9), "B/s": (1e9 / 8, 1 / 8, 1e6 / 8)}
+"""Factors of units that may be forgotten or mistaken, the likely ones first: us, ms, ns; Gbit/s, bit/s, Mbit/s."""
 
 
 def implausible(spec: BaseModel) -> tuple[Implausible, ...]:
@@ -74,7 +81,14 @@ def _walk(value: Any, path: str) -> Iterator[Implausible]:
 def _checked(model: type[BaseModel], name: str, value: float, path: str) -> Iterator[Implausible]:
     low, high = range_of(model, name)
     if value and ((low is not None and value < low) or (high is not None and value > high)):
-        yield Implausible(path, value, unit_of(model, name), low, high)
+        unit = unit_of(model, name)
+        yield Implausible(path, value, unit, low, high, meant=_meant(value, unit, low, high))
+
+
+def _meant(value: float, unit: str, low: float | None, high: float | None) -> float | None:
+    """Return the value in the next smaller or larger unit that real stores have, as after a forgotten ``us``."""
+    tried = (value * factor for factor in _OTHER_UNITS.get(unit, ()))
+    return next((other for other in tried if (low or 0) <= other <= (high or math.inf)), None)
 
 
 def _bandwidths(section: BaseModel, before: str) -> Iterator[Implausible]:

@@ -17,7 +17,7 @@ from models.network.discipline import Discipline
 from models.network.route import Visit
 from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Station
-from traces.field_notes import Basis
+from traces.field_notes import Basis, LinkRate
 from traces.units import BytesPerSecond
 from traces.workload.distributions import Strict
 
@@ -36,7 +36,7 @@ class Proxy(Strict):
         ServiceDemand(constant=31e-6, per_byte=0.5e-9),
         description="CPU time of the load balancer for a request; per-byte times apply to its body.",
     )
-    nic: Annotated[BytesPerSecond, Basis("assumed: no limit", 1.25e8, 5e10)] = Field(
+    nic: Annotated[BytesPerSecond, Basis("assumed: no limit", 1.25e8, 5e10), LinkRate()] = Field(
         0.0, ge=0, description="NIC bandwidth of the load balancer in each direction; 0: no limit."
     )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
@@ -21,7 +21,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import numpy as np
 from pydantic import BeforeValidator, Field, SerializeAsAny, TypeAdapter
 
-from models.capabilities import CpuModel, Demands, Growth, Remedies, S, ServerPart, Spread
+from models.capabilities import CpuModel, Demands, Doubt, Growth, ObjectLimits, Remedies, S, ServerPart, Spread
 from models.faults import FaultKind, fault_times
 from models.field_paths import nested_specs
 from models.missing_demands import refuse_missing_demands
@@ -64,6 +64,9 @@ class Store(Generic[S]):
         server_part: the part of a latency that its server measures.
         inline_limit_bytes: largest size of objects that are stored inline, at which the latency of PUTs has a step.
         figures: figures of published tables that follow from a spec without simulation, by name.
+        doubts: values of a spec that are valid, but probably not meant, by rules of the store.
+        conditions: quantities of a spec, by the names that `FittedAt` notes have.
+        object_limits: the largest objects that the store of a spec accepts; None: not known.
         spreads: ranges of values that are assumed, by path; of a section, for all its times together.
     """
 
@@ -81,6 +84,9 @@ class Store(Generic[S]):
     server_part: ServerPart[S] | None = None
     inline_limit_bytes: Callable[[S], int] | None = None
     figures: Mapping[str, Callable[[S], float]] = field(default_factory=dict)
+    doubts: Callable[[S], Iterable[Doubt]] | None = None
+    conditions: Mapping[str, Callable[[S], float]] = field(default_factory=dict)
+    object_limits: Callable[[S], ObjectLimits | None] | None = None
     spreads: Mapping[str, Spread] = field(default_factory=dict)
 
 

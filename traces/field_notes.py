@@ -41,6 +41,25 @@ class Basis:
     high: float | None = None
 
 
+@dataclass(frozen=True)
+class LinkRate:
+    """Marks the bandwidth of a link, which Ethernet has in steps of Gbit/s, such as 25; 25 GB/s is rarely meant."""
+
+
+@dataclass(frozen=True)
+class FittedAt:
+    """The range of a quantity in the data that the default of a field was fitted to; it is not known outside.
+
+    Attributes:
+        quantity: name of the quantity in `Store.conditions`.
+        low, high: its least and greatest value in the data.
+    """
+
+    quantity: str
+    low: float
+    high: float
+
+
 def note_of(model: type[BaseModel], name: str, kind: type[Note]) -> Note | None:
     """Return the note of a kind on a field; None if it has none, or there is no such field.
 

@@ -162,4 +162,6 @@ BytesPerSecond = Annotated[
     float, Unit("B/s", "25Gbit/s"), BeforeValidator(parse_bandwidth, json_schema_input_type=float | str)
 ]
 Fraction = Annotated[float, Unit("", "15%"), BeforeValidator(parse_fraction, json_schema_input_type=float | str)]
-Weight = Annotated[float, Unit("", "60%"), BeforeValidator(parse_weight, json_schema_input_type=float | str)]
+WEIGHT = Unit("", "60%")
+"""Marks a weight, of which only the ratio to others counts."""
+Weight = Annotated[float, WEIGHT, BeforeValidator(parse_weight, json_schema_input_type=float | str)]

@@ -20,14 +20,15 @@ def command(
     """
     from cli.doubts import say_implausible
     from cli.made import Made
-    from cli.parse.spec import spec_and_trace
+    from cli.parse.spec import described
     from cli.tables.bounds import bounds_grids
     from cli.tables.verdict import bounds_line
     from sim.analysis.bounds import bounds_of
     from traces.workload.generate import generate
 
-    store, requests = spec_and_trace(spec, trace, profile, assignments)
-    say_implausible([store])
+    read = described(spec, trace, profile, assignments)
+    store, requests = read.spec, read.trace
+    say_implausible([store], read.whole)
     generated = generate(store.workload, seed or 0) if requests is None else requests
     result = bounds_of(store, generated)
     if as_json:

@@ -20,7 +20,7 @@ def command(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a spec: assumed values, what costs nothing, what is implausible or too slow for the workload.
+    """Check a spec: assumed values, what costs nothing, is implausible, too slow or probably not meant.
 
     Example: tailcast check examples/minio.yaml
     """
@@ -29,13 +29,14 @@ def command(
     from sim.analysis.check import check
 
     read = described(spec, trace, profile, assignments)
-    result = check(read.spec, read.origins, read.trace)
+    read.check_assumed()
+    result = check(read.spec, read.origins, read.trace, read.whole)
     if as_json:
         print_json(result)
     else:
         for grid in check_grids(result):
             print_grid(grid)
-        if not result.has_warnings:
+        if not result.has_warnings and not result.doubts:
             stdout.print(f"{spec.name}: no errors, no warnings", markup=False, soft_wrap=True)
     if strict and result.has_warnings:
         raise typer.Exit(1)

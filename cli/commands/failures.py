@@ -104,7 +104,7 @@ def command(
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     store = spec_of(experiment.data, experiment.source)
-    say_implausible([store])
+    say_implausible([store], experiment.data)
     made = Made.of(store, seed or 0)
     known = None if precision is not None else len(kinds) * replications
     with kept_in(out, resumes=False), progress("simulating failures", known) as update:

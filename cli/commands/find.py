@@ -91,6 +91,7 @@ def command(
 
     Example: tailcast find examples/minio.yaml 'max workload.rate in 50..2000' --slo 'GET.p99<20ms'
     """
+    from cli.doubts import say_implausible
     from cli.made import Made
     from cli.pages.find import write_best_page, write_limit_page
     from cli.parse.failure import parse_failure
@@ -118,6 +119,7 @@ def command(
     folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
+    say_implausible([variants.spec()], data)
     result: Best | Limit
     notes: list[str] = []
     with kept_in(out), progress("searching") as update:

@@ -55,12 +55,13 @@ def command(
 
     Example: tailcast plan SPEC --growth examples/ceph/growth.yaml --slo 'PUT.throughput>3000/s'
     """
+    from cli.doubts import say_implausible
     from cli.made import Made
     from cli.pages.plan import write_plan_page
     from cli.parse.option import seconds_of
     from cli.parse.slo import parse_slos
     from cli.parse.spec import spec_mapping
-    from cli.tables.plan import evidence, found, opening, plan_grids
+    from cli.tables.plan import contradiction_text, evidence, found, opening, plan_grids
     from models.store import spec_of
     from sim.capacity.growth import read_growth
     from sim.capacity.plan import plan
@@ -72,6 +73,7 @@ def command(
     folder = None if out is None else ResultFolder(out)
     warn_if_slow()
     data = spec_mapping(spec, assignments=assignments)
+    say_implausible([spec_of(data, str(spec))], data)
     with kept_in(out), progress("planning") as update:
         result = plan(
             data,
@@ -85,6 +87,8 @@ def command(
             cache=folder,
             progress=update,
         )
+    for each in result.contradictions:
+        say(f"warning: {contradiction_text(each)}")
     made = Made.of(spec_of(data, str(spec)), seed or 0)
     if folder is not None:
         folder.write_table("changes.parquet", changes_table(result))
@@ -94,8 +98,8 @@ def command(
     if as_json:
         print_json(result.to_json(), made)
         return
-    print_lines(opening(result))
+    print_lines([found(result), *opening(result)])
     for grid in plan_grids(result):
         print_grid(grid)
-    for line in (*evidence(result), found(result)):
+    for line in evidence(result):
         stdout.print(line, markup=False)

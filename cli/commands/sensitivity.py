@@ -82,6 +82,7 @@ def command(
         raise InputError("--assumed takes the ranges of what is not known; leave out --vary, --target and the page")
     if not assumed and not (vary and target):
         raise InputError("give --vary and --target, or --assumed for the values that are not known")
+    from cli.doubts import say_implausible
     from cli.made import Made
     from cli.pages.find import write_sensitivity_page
     from cli.parse.goal import parse_target
@@ -120,6 +121,7 @@ def command(
     data = spec_mapping(spec, profile, assignments)
     say_loops(data, [between.path for between in ranges])
     variants = Variants(data, str(spec), settings, worker_count(workers))
+    say_implausible([variants.spec()], data)
     with kept_in(out), progress("screening", trajectories * (len(ranges) + 1)) as update:
         result = sensitivity(variants, ranges, latency, trajectories=trajectories, cache=folder, progress=update)
     made = Made.of(variants.spec(), seed or 0)

@@ -65,6 +65,7 @@ def command(
 
     Example: tailcast timeline examples/ceph/billion-objects.yaml --objects 1e6..1e9
     """
+    from cli.doubts import say_implausible
     from cli.made import Made
     from cli.pages.timeline import write_timeline_page
     from cli.parse.option import seconds_of
@@ -76,7 +77,9 @@ def command(
     from sim.parallel.result_cache import ResultFolder
 
     plan = Plan(*_ends(objects), states, spacing, seconds_of("--window", window))
-    store = spec_of(spec_mapping(spec, profile, assignments), str(spec))
+    data = spec_mapping(spec, profile, assignments)
+    store = spec_of(data, str(spec))
+    say_implausible([store], data)
     folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     if engine == "compiled":

@@ -122,7 +122,7 @@ def command(
     folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
-    say_implausible(variants(experiment))
+    say_implausible(variants(experiment), data)
     with kept_in(out), progress("simulating points", 1.0) as update:
         result = whatif(
             experiment,

@@ -11,7 +11,18 @@ from cli.figures.runs import blank, escaped, with_room
 from cli.made import Made
 from cli.pages.page import Header, Section, write_page
 from cli.parse.slo import parse_slo
-from cli.tables.plan import change_text, evidence, figure, found, month, opening, plan_grids, requested, sure
+from cli.tables.plan import (
+    change_text,
+    contradiction_text,
+    evidence,
+    figure,
+    found,
+    month,
+    opening,
+    plan_grids,
+    requested,
+    sure,
+)
 from cli.tables.timeline import millions
 from sim.capacity.health import HealthAssessment
 from sim.capacity.limits import Limit
@@ -38,11 +49,12 @@ def write_plan_page(result: CapacityPlan, path: Path, title: str, made: Made | N
     charts += [_objective(result, text) for text in result.slos]
     charts += [_load_and_fill(result)] if any(m.health.loads or m.health.fill_fraction for m in result.likely) else []
     charts += [_costs(result)] if len(result.changes) > 1 and result.cost is not None else []
+    doubts = [f"Warning: {contradiction_text(each)}." for each in result.contradictions]
     sections = [Section("", charts=charts), Section("Limits and changes", evidence(result), plan_grids(result))]
     return write_page(
         path,
         title,
-        Header(requested(result), " ".join([*opening(result), found(result)]), sure(result)),
+        Header(requested(result), " ".join([found(result), *opening(result), *doubts]), sure(result)),
         sections,
         made,
     )

@@ -122,6 +122,14 @@ class Described:
         """The origins of the values of the spec."""
         return origins_of(self.spec, self.data, self.source, self.written)
 
+    def check_assumed(self) -> None:
+        """Refuse ranges in `assumed` that do not fit their fields.
+
+        Raises:
+            InputError: a range is wrong.
+        """
+        uncertain(self.spec, self.whole, self.source, self.origins)
+
     @property
     def uncertain(self) -> Uncertain:
         """The spec with its values that are not known; those of ``--set`` are."""

@@ -9,6 +9,7 @@ from cli.quantities import quantity
 from cli.tables.grid import Grid
 from cli.words import number
 from models.assumptions import Assumption
+from models.capabilities import Doubt
 from models.origins import Origin
 from models.plausibility import Implausible
 from sim.analysis.check import Check
@@ -107,6 +108,8 @@ def check_grids(result: Check) -> list[Grid]:
         grids.append(Grid("Costs nothing (0, although the operations use it)", ["field"], [[p] for p in result.free]))
     if result.has_warnings:
         grids.append(Grid("Warnings", ["warning"], [[text] for text in warning_lines(result)]))
+    if result.doubts:
+        grids.append(Grid("Notes (probably not meant)", ["note"], [[doubt_text(doubt)] for doubt in result.doubts]))
     return grids
 
 
@@ -120,7 +123,13 @@ def implausible_text(found: Implausible) -> str:
     low, high = (None if limit is None else quantity(limit, found.unit) for limit in (found.low, found.high))
     limits = f"{low} to {high}" if low and high else f"at most {high}" if high else f"at least {low}"
     remark = f" ({found.remark})" if found.remark else ""
-    return f"{found.path} is {quantity(found.value, found.unit)}; real stores have {limits}{remark}"
+    meant = "" if found.meant is None else f"; did you mean {quantity(found.meant, found.unit)}?"
+    return f"{found.path} is {quantity(found.value, found.unit)}; real stores have {limits}{remark}{meant}"
+
+
+def doubt_text(doubt: Doubt) -> str:
+    """Say what is probably not meant."""
+    return f"{doubt.path}: {doubt.text}"
 
 
 def too_slow_text(part: TooSlow) -> str:

@@ -9,7 +9,7 @@ from cli.parse.slo import parse_slo
 from cli.tables.grid import Grid
 from cli.tables.timeline import millions
 from cli.words import byte_rate, number, seconds, size
-from sim.analysis.verdict import NEAR
+from sim.capacity.contradictions import MONTH_S, Contradiction
 from sim.capacity.health import HealthAssessment
 from sim.capacity.limits import RANGE, Limit
 from sim.capacity.plan import CapacityPlan
@@ -29,16 +29,15 @@ def plan_grids(result: CapacityPlan) -> list[Grid]:
 def opening(result: CapacityPlan) -> list[str]:
     """State the load of an open loop now and at the end of the period."""
     loads = [(moment.month, moment.health.loads) for moment in result.likely if moment.health.loads]
-    return (
-        [f"Load of the busiest station: {'; '.join(_status(*each) for each in (loads[0], loads[-1]))}."]
-        if loads
-        else []
-    )
+    if not loads:
+        return []
+    states = [_status(*each, result.utilization) for each in (loads[0], loads[-1])]
+    return [f"Load of the busiest station: {'; '.join(states)}."]
 
 
-def _status(month: int, loads: dict[str, float]) -> str:
+def _status(month: int, loads: dict[str, float], limit: float) -> str:
     most = max(loads.values())
-    status = "overloaded" if most > 1 else "near saturation" if most >= NEAR else "healthy"
+    status = "overloaded" if most >= 1 else "above its limit" if most >= limit else "below its limit"
     return f"{status} in month {month} ({_busiest(loads)})"
 
 
@@ -50,6 +49,26 @@ def evidence(result: CapacityPlan) -> list[str]:
 def change_text(values: Mapping[str, Any]) -> str:
     """Format changes as ``gateways.count 9, db.size 160GB``."""
     return ", ".join(f"{path} {value}" for path, value in values.items()) or NO_CHANGE
+
+
+def contradiction_text(found: Contradiction) -> str:
+    """Say what growth and spec give, and which of both the plan uses."""
+    if found.field != "objects.per_month":
+        return f"growth: {found.field} is {_count(found.of_growth)}, {found.other} is {_count(found.of_spec)}; " + (
+            f"the plan uses {found.field}"
+        )
+    rates = [f"{number(value / MONTH_S)}/s, {millions(value)} a month" for value in (found.of_growth, found.of_spec)]
+    more = "cannot add more objects than are written" if found.of_growth > found.of_spec else (
+        "unless most PUTs overwrite objects, or the workload's rate lasts for a part of the day"
+    )  # fmt: skip
+    return (
+        f"growth adds {rates[0]}; {found.other} creates {rates[1]} ({more}); the plan uses the growth for what is "
+        "stored, and the workload for the load"
+    )
+
+
+def _count(value: float) -> str:
+    return millions(value) if value >= 1e6 else number(value)
 
 
 def found(result: CapacityPlan) -> str:
@@ -102,19 +121,34 @@ def _first(result: CapacityPlan) -> str:
     objects = f" at {millions(limit.objects)} objects" if limit.objects else ""
     when = f"in month {month(limit.month.likely)}"
     between = f" ({month(limit.month.low)} to {month(limit.month.high)})"
-    return f"{limit.name} comes first, {when}{between if result.scenarios > 1 else ''}{objects}."
+    avoid = f": set {_settings(limit)}" if limit.values else ""
+    return f"{limit.name} comes first, {when}{between if result.scenarios > 1 else ''}{objects}{avoid}."
+
+
+def _settings(limit: Limit) -> str:
+    """Format what avoids a limit as ``buckets.shards to at least 2,000``."""
+    least = "at least " if limit.kind == "state" and len(limit.values) == 1 else ""
+    return " and ".join(f"{path} to {least}{_value(value)}" for path, value in limit.values.items())
+
+
+def _value(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
 def _best(result: CapacityPlan) -> str:
     best = result.best
     if best is None:
-        return "No change keeps the store working and meets all objectives until the end of the period."
+        return "No change that was tried keeps the store working and meets all objectives until the end of the period."
+    does = "meets its objectives" if result.slos else "is neither full nor overloaded"
+    warnings = [f"{limit.name} from month {month(limit.month.likely)}" for limit in result.remaining]
+    but = f", with warnings: {', '.join(warnings)}" if warnings else ""
     binds = result.following
-    after = f", then {binds.name} is reached in month {month(binds.month.likely)}" if binds else ""
+    after = f"; after it, {binds.name} comes first, in month {month(binds.month.likely)}" if binds else ""
     if not best.change.values:
-        return f"The unchanged store suffices for the whole period{after}."
+        return f"Unchanged, the store {does} within the period{but}{after}."
     price = "" if best.change.extra_cost is None else f" for {number(best.change.extra_cost)}"
-    return f"The cheapest change that suffices is {change_text(best.change.values)}{price}{after}."
+    what = f"The cheapest change that suffices is {change_text(best.change.values)}{price}"
+    return f"{what}: with it the store {does} within the period{but}{after}."
 
 
 def _limits(result: CapacityPlan) -> Grid:
@@ -125,10 +159,11 @@ def _limits(result: CapacityPlan) -> Grid:
             f"{month(limit.month.low)} – {month(limit.month.high)}",
             millions(limit.objects) if limit.objects else "",
             f"{limit.fraction:.0%}",
+            _settings(limit) if limit.values else "",
         ]
         for limit in result.limits
     ]
-    return Grid("Limits", ["limit", "month", "range", "objects", "of scenarios"], rows)
+    return Grid("Limits", ["limit", "month", "range", "objects", "of scenarios", "set"], rows)
 
 
 def _looked_at(limit: Limit) -> str:

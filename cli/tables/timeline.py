@@ -92,4 +92,6 @@ def _lost(state: dict[str, Any]) -> str:
 
 def millions(objects: float) -> str:
     """Format a number of objects as ``12.3 M``, or below a million as ``12,345``."""
-    return f"{objects:,.0f}" if objects < 1e6 else f"{objects / 1e6:,.4g} M"
+    if objects < 1e6:
+        return f"{objects:,.0f}"
+    return f"{objects / 1e6:,.4g} M" if objects < 1e9 else f"{objects / 1e6:,.0f} M"

@@ -12,7 +12,7 @@ from models.devices.drive_times import DriveTimes
 from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
 from models.presets import PRESETS_OF, with_preset
 from models.prices import Price, PriceList
-from traces.field_notes import Basis, Unit
+from traces.field_notes import Basis, LinkRate, Unit
 from traces.fit_bounds import Fit
 from traces.operations import S3Op
 from traces.units import Bytes, BytesPerSecond, Fraction, Seconds
@@ -44,7 +44,7 @@ class Hosts(Strict):
         1, ge=1, description="Number of Bob's nodes on each machine, which share its cores and drives."
     )
     cores: CoreCount = Field(8, ge=1, description="Number of cores of a machine, which its nodes use.")
-    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), Basis("assumed: no limit", 1.25e8, 5e10)] = Field(
+    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), Basis("assumed: no limit", 1.25e8, 5e10), LinkRate()] = Field(
         0.0, ge=0, description="Bandwidth of a machine's network interface in each direction; 0: no limit."
     )
     cpu: dict[S3Op, Demand] = Field({}, description="CPU time of a node for a request of a client, by operation.")

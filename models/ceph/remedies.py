@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from models.capabilities import Remedies, SpecChange, more
+from models.capabilities import Knob, Remedies, SpecChange, more
 from models.ceph.demands.cost_functions import CostFunctions
+from models.ceph.demands.state import FULL_FRACTIONS
 from models.ceph.mechanisms.bucket_index import OBJECTS_PER_SHARD
 from models.ceph.mechanisms.rocksdb import place
 from models.ceph.object_size import first_object_bytes
@@ -67,4 +68,15 @@ def moving_cost(before: CephSpec, after: CephSpec) -> float:
     return after.prices.copied_tb * stored_bytes / 1e12
 
 
-REMEDIES = Remedies(changes, moving_cost)
+def knob(spec: CephSpec, limit: str) -> Knob | None:
+    """Return the field that avoids a limit of the state: index shards, drives, or the size of block.db."""
+    if limit == "index shards":
+        return Knob("buckets.shards", spec.buckets.shards)
+    if limit in FULL_FRACTIONS:
+        return Knob("hosts.drives", spec.hosts.drives)
+    if limit.startswith("spill "):
+        return Knob("db.size", spec.db.size // _DB_STEP_BYTES if spec.db else 0, "GB")
+    return None
+
+
+REMEDIES = Remedies(changes, moving_cost, knob)

@@ -15,7 +15,7 @@ from models.network.service_demand import Demand, ServiceDemand
 from models.prices import Price, PriceList
 from models.processors import BARE_COUNT, ProcessorCores
 from models.store_spec import Link
-from traces.field_notes import Basis, Unit
+from traces.field_notes import Basis, FittedAt, LinkRate, Unit
 from traces.fit_bounds import Fit
 from traces.operations import S3Op
 from traces.units import Bytes, BytesPerSecond, Fraction, Seconds
@@ -116,7 +116,8 @@ class Hosts(Strict):
     )
     nic: Nic = Field(3.125e9, gt=0, description="NIC bandwidth of each host in each direction; 25GbE is 3.125GB/s.")
     cluster_nic: (
-        Annotated[BytesPerSecond, Field(gt=0), Basis("assumed: one NIC for both networks", 1.25e8, 5e10)] | None
+        Annotated[BytesPerSecond, Field(gt=0), Basis("assumed: one NIC for both networks", 1.25e8, 5e10), LinkRate()]
+        | None
     ) = Field(
         None,
         description="NIC bandwidth of each host in the cluster network, in each direction: for replicas and chunks "
@@ -201,7 +202,11 @@ class Osd(Strict):
         description="Number of worker threads of an OSD (osd_op_num_shards x osd_op_num_threads_per_shard), each of "
         "which executes an operation and waits for its reads; absent: the release's, 16, and 5 on a hard disk.",
     )
-    contention: Annotated[Fraction, Basis(f"fitted to 4 KiB at 2 to 20 threads a drive; {_REEF}", 0, 0.2)] = Field(
+    contention: Annotated[
+        Fraction,
+        Basis(f"fitted to 4 KiB at 2 to 20 threads a drive; {_REEF}", 0, 0.2),
+        FittedAt("threads for each OSD", 1, 20),
+    ] = Field(
         0.044,
         ge=0,
         le=1,

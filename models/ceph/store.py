@@ -7,6 +7,7 @@ from functools import partial
 
 from models.ceph.compile import compile
 from models.ceph.demands.given import demands, unused
+from models.ceph.doubts import CONDITIONS, doubts, object_limits
 from models.ceph.faults.failures import FAULTS
 from models.ceph.figures import FIGURES
 from models.ceph.growth import GROWTH
@@ -26,5 +27,8 @@ STORE = Store(
     demands=demands,
     unused=unused,
     figures=FIGURES,
+    doubts=doubts,
+    conditions=CONDITIONS,
+    object_limits=object_limits,
     spreads=SPREADS,
 )

@@ -55,7 +55,9 @@ class Device(Strict):
         None,
         description="Largest access; more bytes take several, each with the whole constant time; absent: no limit.",
     )
-    capacity: Bytes = Field(gt=0, description="Usable capacity of the drive, from which its fill follows.")
+    capacity: Annotated[Bytes, Basis("no default: presets have the figures of data sheets", 10**10, 2 * 10**14)] = (
+        Field(gt=0, description="Usable capacity of the drive, from which its fill follows.")
+    )
     flush: Seconds = Field(
         0.0, description="Additional time until a write is durable; 0: the drive has power-loss protection."
     )

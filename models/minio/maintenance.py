@@ -35,6 +35,8 @@ from traces.operations import Op
 
 _FOLDER_S = 1e-3
 """The scanner pauses for each folder, which an object is, as for work of 1 ms (cmd/data-scanner.go)."""
+_MOST_WAITING = 2
+"""Visits of the scanner that wait for one of its streams in a set; further ones are left out."""
 _SHORTEST_PAUSE_S = 1e-4
 """Shorter pauses are left out (newDynamicSleeper, cmd/data-scanner.go)."""
 
@@ -123,8 +125,18 @@ def _scan(spec: MinioSpec, stations: Stations, number: int, pool: Pool, table: i
     factor, longest_s, cycle_s = SCANNER_SPEEDS[spec.scanner.speed]
     sets, name = pool.layout.sets, f"scanner of pool {number}"
     streams = min(spec.workload.total_buckets, pool.layout.size, max(pool.hosts.cores.count, 1))
+    # On busy drives it is slower than when idle; what it does not come to is left out, not done after the last request.
     tokens = [
-        stations.add(Station(f"{name} in set {s}", WORKERS, Discipline.POOL, streams, ("scanner", number, s)))
+        stations.add(
+            Station(
+                f"{name} in set {s}",
+                WORKERS,
+                Discipline.POOL,
+                streams,
+                ("scanner", number, s),
+                queue_limit=_MOST_WAITING,
+            )
+        )
         for s in range(len(sets))
     ]
     drives = stations.drive[sets + pool.first_drive]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from models.minio.sections import NOTHING
 from models.network.service_demand import Demand
@@ -77,6 +77,7 @@ class Scanner(Strict):
 
     speed: Annotated[
         Literal["off", "fastest", "fast", "default", "slow", "slowest"],
+        BeforeValidator(lambda value: "off" if value is False else value),  # YAML reads a bare off as false
         Basis("assumed: no load; MinIO's setting is `default`"),
     ] = Field(
         "off",

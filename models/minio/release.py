@@ -15,6 +15,8 @@ LATEST = "2026-02-12"
 _LOOKS_UP = "2025-07-23"
 _REFUSES = "2024-08-17"
 _FIXED_PARITY = "2021-01-30"
+EARLIEST = _FIXED_PARITY
+"""The earliest release whose accesses the model has; before 2020 objects had an xl.json, and small ones a file."""
 
 
 def _as_date(value: Any) -> Any:

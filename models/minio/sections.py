@@ -19,7 +19,7 @@ from models.network.station import Caches
 from models.presets import PRESETS_OF, with_preset
 from models.prices import Price, PriceList
 from models.store_spec import Link
-from traces.field_notes import Basis, Unit
+from traces.field_notes import Basis, LinkRate, Unit
 from traces.fit_bounds import Fit
 from traces.operations import Op, S3Op
 from traces.units import Bytes, BytesPerSecond, Fraction, Seconds
@@ -49,9 +49,9 @@ class Client(ClientMachines):
 class NetworkLink(Link):
     """The network between clients and store."""
 
-    bandwidth: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), Basis("assumed: no limit", 1.25e8, 5e10)] = Field(
-        0.0, ge=0, description="Bandwidth in each direction, shared by all transfers; 0: no limit."
-    )
+    bandwidth: Annotated[
+        BytesPerSecond, Fit(1e6, 1e12, "B/s"), Basis("assumed: no limit", 1.25e8, 5e10), LinkRate()
+    ] = Field(0.0, ge=0, description="Bandwidth in each direction, shared by all transfers; 0: no limit.")
 
 
 class Internode(Strict):
@@ -114,7 +114,7 @@ class Hosts(Strict):
     cores: Annotated[Cores, BeforeValidator(_as_cores)] = Field(
         Cores(), description="Cores of a host; a bare number is their count."
     )
-    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC] = Field(
+    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC, LinkRate()] = Field(
         0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."
     )
     racks: Annotated[int, Basis("assumed: one rack", 1, 100)] = Field(

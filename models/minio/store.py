@@ -8,6 +8,7 @@ from functools import partial
 from models.minio.compile import compile
 from models.minio.cpu import cpu_s
 from models.minio.demands import demands, unused
+from models.minio.doubts import OBJECT_LIMITS, doubts
 from models.minio.faults import FAULTS
 from models.minio.maintenance import MAINTENANCE
 from models.minio.moved_bytes import FIGURES
@@ -30,5 +31,7 @@ STORE = Store(
     server_part=SERVER_PART,
     inline_limit_bytes=lambda spec: spec.inline_bytes * spec.data_shards,
     figures=FIGURES,
+    doubts=doubts,
+    object_limits=lambda spec: OBJECT_LIMITS,
     spreads=SPREADS,
 )

@@ -13,7 +13,7 @@ from models.presets import PRESETS_OF, with_preset
 from models.prices import Price, PriceList
 from models.store_spec import Link
 from models.swift import presets
-from traces.field_notes import Basis, Unit
+from traces.field_notes import Basis, LinkRate, Unit
 from traces.fit_bounds import Fit
 from traces.operations import S3Op
 from traces.units import Bytes, BytesPerSecond, Seconds
@@ -42,7 +42,7 @@ class Proxies(Strict):
         1, ge=1, description="Number of proxy servers, which take requests in turn."
     )
     cores: CoreCount = Field(8, ge=1, description="Number of cores of a proxy, with a worker process on each.")
-    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC] = Field(
+    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC, LinkRate()] = Field(
         0.0, ge=0, description="Bandwidth of a proxy's network interface in each direction; 0: no limit."
     )
     cpu: dict[S3Op, Demand] = Field({}, description="CPU time of a proxy for a request, by operation.")
@@ -88,7 +88,7 @@ class Hosts(Strict):
         1, ge=1, description="Number of zones, over which hosts are distributed in turn and replicas are spread."
     )
     cores: CoreCount = Field(8, ge=1, description="Number of cores of a host, which its servers use.")
-    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC] = Field(
+    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC, LinkRate()] = Field(
         0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."
     )
     workers: Annotated[int, Basis("assumed: one for each of 8 cores", 1, 512)] = Field(

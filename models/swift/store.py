@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from functools import partial
 
+from models.capabilities import ObjectLimits
 from models.store import Store
 from models.swift.compile import compile
 from models.swift.demands import demands, unused
 from models.swift.faults import FAULTS
 from models.swift.remedies import REMEDIES
 from models.swift.spec import SwiftSpec
+
+_OBJECT_LIMITS = ObjectLimits(
+    5_368_709_122, 1000 * 5_368_709_122, "max_file_size in swift.conf; 1,000 segments: max_manifest_segments"
+)
 
 STORE = Store(
     "swift",
@@ -21,4 +26,5 @@ STORE = Store(
     remedies=REMEDIES,
     demands=demands,
     unused=unused,
+    object_limits=lambda spec: _OBJECT_LIMITS,
 )

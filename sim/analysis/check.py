@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from models.assumptions import Assumption, assumptions, free_demands, require_demands
+from models.capabilities import Doubt
+from models.doubts import doubts
 from models.origins import Origin
 from models.plausibility import Implausible, implausible
 from models.store import Spec, compile_spec
@@ -24,6 +27,7 @@ class Check:
         free: paths of demands that the operations visit and that take no time.
         implausible: values that no real store has.
         too_slow: parts that are slower than the workload needs.
+        doubts: what is probably not meant.
     """
 
     assumptions: tuple[Assumption, ...]
@@ -31,6 +35,7 @@ class Check:
     free: tuple[str, ...]
     implausible: tuple[Implausible, ...]
     too_slow: tuple[TooSlow, ...]
+    doubts: tuple[Doubt, ...]
 
     @property
     def has_warnings(self) -> bool:
@@ -38,13 +43,16 @@ class Check:
         return bool(self.implausible or self.too_slow)
 
 
-def check(spec: Spec, origins: Iterable[Origin], trace: Trace | None = None) -> Check:
+def check(
+    spec: Spec, origins: Iterable[Origin], trace: Trace | None = None, data: Mapping[str, Any] | None = None
+) -> Check:
     """Check a spec.
 
     Args:
         spec: a valid spec.
         origins: the origins of its values (`origins_of`).
         trace: its requests; None: they are generated from its workload.
+        data: the mapping that the spec was made from; None: how its values are written is not checked.
 
     Raises:
         InputError: the spec lacks a demand, or cannot be modelled.
@@ -60,4 +68,5 @@ def check(spec: Spec, origins: Iterable[Origin], trace: Trace | None = None) -> 
         tuple(free_demands(spec)),
         implausible(spec),
         slow_parts(spec, trace),
+        doubts(spec, data, origins, trace),
     )

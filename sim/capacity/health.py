@@ -23,6 +23,7 @@ from sim.replication.slo import UTILIZATION, Slo, SloResult
 from sim.replication.warm_up import settled
 from sim.simulate import simulate
 from traces.errors import InputError
+from traces.operations import ops_that
 from traces.run import Run
 from traces.statistics.summary import ops_of
 from traces.trace import Trace
@@ -63,6 +64,8 @@ class HealthAssessment:
         fill_fraction: used fraction of the store's space; None: its model has no growth.
         full: why it accepts no more writes; None: it does, as far as the model knows.
         slos: result for each objective by its text; empty if the store was not simulated.
+        created_ops: objects that the simulated requests create less those that they delete, in 1/s; None: the store was
+            not simulated, or not each phase of its workload.
         visits: of the simulations.
     """
 
@@ -70,6 +73,7 @@ class HealthAssessment:
     fill_fraction: float | None
     full: str | None = None
     slos: dict[str, SloResult] = field(default_factory=dict)
+    created_ops: float | None = None
     visits: int = 0
 
     @property
@@ -167,7 +171,24 @@ def assess(health_check: HealthCheck) -> HealthAssessment:
     ]
     measures = [_measures(phase, health_check) for phase in relevant_phases]
     slos = {slo.text: _worst(slo, measures) for slo in health_check.slos}
-    return replace(assessment, slos=slos, visits=sum(m.engine.visits for m in measures))
+    all_phases = phases(spec, health_check.window_s)
+    created_ops = (
+        sum(map(_created_ops, measures)) / len(all_phases) if _creates_in(relevant_phases, all_phases) else None
+    )
+    return replace(assessment, slos=slos, created_ops=created_ops, visits=sum(m.engine.visits for m in measures))
+
+
+def _creates_in(simulated: Sequence[Spec], all_phases: Sequence[Spec]) -> bool:
+    """Whether all phases that create or delete objects were simulated."""
+    changing = {*ops_that("creates"), *ops_that("removes")}
+    return all(phase in simulated or not changing & set(phase.workload.ops) for phase in all_phases)
+
+
+def _created_ops(measures: Measures) -> float:
+    """Return the objects that requests create less those that they delete, in 1/s."""
+    rates_ops = {op: float(of_op.values["throughput_ops"][-1]) for op, of_op in measures.ops.items()}
+    created, removed = (sum(rates_ops.get(op, 0.0) for op in ops_that(has)) for has in ("creates", "removes"))
+    return created - removed
 
 
 def state_of(growth: Growth[Any], spec: Spec) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -79,6 +79,10 @@ class Limit:
         month: when it is reached.
         objects: number of objects at the likely month; None: the store does not count them, or it is not reached.
         fraction: of the scenarios that reach it within the period.
+        blocks: whether the store does not do its work beyond it: it is full, overloaded or violates an objective. Other
+            limits are warnings of a store that works.
+        values: what avoids it until the end of the period, by path: of a limit of the state the least value; empty: not
+            known.
     """
 
     name: str
@@ -87,10 +91,22 @@ class Limit:
     objects: float | None
     fraction: float
     evidence: Evidence
+    blocks: bool = True
+    values: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values."""
-        return {**vars(self), "month": vars(self.month), "evidence": self.evidence.to_json()}
+        others = {"month": vars(self.month), "evidence": self.evidence.to_json(), "set": dict(self.values)}
+        return {name: value for name, value in vars(self).items() if name != "values"} | others
+
+    @property
+    def order(self) -> list[float]:
+        """The sort key: likely, earliest and latest month."""
+        return [_or_inf(month) for month in (self.month.likely, self.month.low, self.month.high)]
+
+    def is_reached(self, months: int) -> bool:
+        """Return whether it is reached within these months in the likely scenario."""
+        return self.month.likely is not None and self.month.likely <= months
 
 
 @dataclass(frozen=True)
@@ -137,11 +153,7 @@ def find_limits(
         InputError: a state cannot be simulated, or an objective names an operation or role that does not exist.
     """
     limits = [*_state_limits(store, expected, scenarios), *_assessed_limits(store, expected, scenarios, assess)]
-
-    def order(limit: Limit) -> list[float]:
-        return [_or_inf(month) for month in (limit.month.likely, limit.month.low, limit.month.high)]
-
-    return sorted(limits, key=order)
+    return sorted(limits, key=lambda limit: limit.order)
 
 
 def _state_limits(store: GrowingStore, expected: Scenario, scenarios: Sequence[Scenario]) -> list[Limit]:
@@ -149,23 +161,35 @@ def _state_limits(store: GrowingStore, expected: Scenario, scenarios: Sequence[S
     growth = store_of(store.spec).growth
     if growth is None:
         return []
-    own = _effects(growth, store, expected)
-    each = [{e.name: _month(store, s, e.objects) for e in _effects(growth, store, s)} for s in scenarios]
+    own = effects_that_limit(store.spec, store.growth, expected)
+    each = [
+        {effect.name: _month(store, s, effect.objects) for effect in effects_that_limit(store.spec, store.growth, s)}
+        for s in scenarios
+    ]
     limits = []
     for effect in own:
         months = [of_scenario.get(effect.name, math.inf) for of_scenario in each]
         month = _month(store, expected, effect.objects)
         if _or_inf(_months(store, month, months).low) <= store.growth.months:
             evidence = _evidence(growth, store, expected, effect)
-            limits.append(_limit(store, effect.name, "state", month, months, effect.objects, evidence))
+            limit = _limit(store, effect.name, "state", month, months, effect.objects, evidence)
+            assert evidence.state is not None
+            limits.append(replace(limit, blocks=growth.full(evidence.state["fill_fraction"]) is not None))
     return limits
 
 
-def _effects(growth: StoreGrowth[Any], store: GrowingStore, scenario: Scenario) -> list[Effect]:
+def effects_that_limit(spec: Spec, growth: Growth, scenario: Scenario) -> list[Effect]:
     """Return the effects that are limits, and the number of objects at which each begins, even if in the past."""
-    spec = spec_at(store.spec, store.growth, scenario, 0)
-    begun = growth.effects(spec, trace_of(spec), 0, MOST_OBJECTS)
-    return [effect for effect in begun if growth.is_limit(effect)]
+    of_store = store_of(spec).growth
+    if of_store is None:
+        return []
+    now = spec_at(spec, growth, scenario, 0)
+    return [effect for effect in of_store.effects(now, trace_of(now), 0, MOST_OBJECTS) if of_store.is_limit(effect)]
+
+
+def share_family(a: str, b: str) -> bool:
+    """Return whether limits are of one family, such as all levels of ``spill``."""
+    return a.split()[0] == b.split()[0]
 
 
 def _month(store: GrowingStore, scenario: Scenario, objects: float) -> float:

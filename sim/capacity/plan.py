@@ -12,6 +12,8 @@ from typing import Any
 
 from models.prices import cost
 from models.store import spec_of
+from sim.capacity.avoidance import with_values
+from sim.capacity.contradictions import Contradiction, contradictions
 from sim.capacity.growth import Growth, Scenario, check_growth, likely, scenarios, with_object_size
 from sim.capacity.health import HealthAssessor, HealthCheck
 from sim.capacity.limits import RANGE, GrowingStore, Limit, MonthlyHealth, find_limits
@@ -45,7 +47,9 @@ class CapacityPlan:
         likely: health along the likely path.
         changes: all changes tried; the one that sets nothing is the unchanged store.
         best: the cheapest change that holds; None: none does.
-        following: the next limit with the best change; None: none within twice the period.
+        after: limits with the best change in the likely scenario, in order of time, within twice the period.
+        contradictions: between the growth and the spec.
+        utilization: at which a station is at its limit.
         cost: of the unchanged store; None without prices.
         months: the period.
         slos: the objectives.
@@ -57,7 +61,9 @@ class CapacityPlan:
     likely: tuple[PathPoint, ...]
     changes: tuple[Trial, ...]
     best: Trial | None
-    following: Limit | None
+    after: tuple[Limit, ...]
+    contradictions: tuple[Contradiction, ...]
+    utilization: float
     cost: float | None
     months: int
     slos: tuple[str, ...]
@@ -67,22 +73,39 @@ class CapacityPlan:
     replications: int
     visits: int
 
+    @property
+    def remaining(self) -> list[Limit]:
+        """The limits within the period with the best change, which are warnings only."""
+        return [limit for limit in self.after if limit.is_reached(self.months)]
+
+    @property
+    def following(self) -> Limit | None:
+        """The first limit after the period with the best change; None: none within twice the period."""
+        return next((limit for limit in self.after if not limit.is_reached(self.months)), None)
+
     def to_json(self) -> dict[str, Any]:
         """Return JSON values.
 
         Returns:
-            ``{"limits": [{"name", "kind", "month": {"low", "likely", "high"}, "objects", "fraction", "evidence":
+            ``{"contradictions": [{"field", "of_growth", "other", "of_spec", "used"}], "limits": [{"name", "kind",
+            "month": {"low", "likely", "high"}, "objects", "fraction", "blocks", "set": {path: value}, "evidence":
             {"text", …}}], "first": the name of the first, "likely": [{"month", "objects", "fill_fraction", "loads",
             "slos", "reason"}], "changes": [{"set": {path: value}, "cost": additional cost, "holds", "fraction",
-            "evidence"}], "best": one of these with ``next`` (a limit), or None, "cost", …}``.
+            "evidence"}], "best": one of these with ``within`` (limits within the period) and ``next`` (the first limit
+            after it, or None), or None, "cost", …}``.
         """
-        following = None if self.following is None else self.following.to_json()
+        best = None
+        if self.best is not None:
+            following = None if self.following is None else self.following.to_json()
+            best = self.best.to_json() | {"within": [each.to_json() for each in self.remaining], "next": following}
         return {
+            "contradictions": [each.to_json() for each in self.contradictions],
             "limits": [limit.to_json() for limit in self.limits],
             "first": self.limits[0].name if self.limits else None,
             "likely": [moment.to_json() for moment in self.likely],
             "changes": [trial.to_json() for trial in self.changes],
-            "best": None if self.best is None else self.best.to_json() | {"next": following},
+            "best": best,
+            "utilization": self.utilization,
             "cost": self.cost,
             "months": self.months,
             "slos": list(self.slos),
@@ -132,17 +155,20 @@ def plan(
     expected, drawn = likely(growth), scenarios(growth, seed)
     with process_map(workers) as mapping:
         assess = HealthAssessor(mapping, progress, cache)
-        limits = find_limits(store, expected, drawn, assess)
+        limits = with_values(find_limits(store, expected, drawn, assess), data, store, expected, drawn)
         path = _path(store, expected, assess)
         search = Search(data, store, expected, drawn, assess)
         best = search.best()
-        following = None if best is None else _next(best, expected, assess)
+        after = () if best is None else _after(best, expected, assess)
+        (now,) = assess([store.at(expected, 0)])
     return CapacityPlan(
-        limits=tuple(limits),
+        limits=tuple(limit if limit.values or best is None else _solved(limit, best) for limit in limits),
         likely=path,
         changes=tuple(search.trials),
         best=best,
-        following=following,
+        after=after,
+        contradictions=tuple(contradictions(spec, growth, expected, now)),
+        utilization=growth.utilization,
         cost=cost(spec),
         months=growth.months,
         slos=tuple(slo.text for slo in slos),
@@ -164,10 +190,16 @@ def _path(store: GrowingStore, expected: Scenario, assess: HealthAssessor) -> tu
     )
 
 
-def _next(best: Trial, expected: Scenario, assess: HealthAssessor) -> Limit | None:
-    """Return the first limit that the changed store reaches after the period, in the likely scenario."""
+def _solved(limit: Limit, best: Trial) -> Limit:
+    """Return a limit with the best change as what avoids it, if that is so by the search for it."""
+    return replace(limit, values=best.change.values) if limit.blocks else limit
+
+
+def _after(best: Trial, expected: Scenario, assess: HealthAssessor) -> tuple[Limit, ...]:
+    """Return the limits of the changed store within twice the period, in the likely scenario."""
     store = best.change.store
-    longer = store.growth.model_copy(update={"months": AHEAD * store.growth.months})
-    limits = find_limits(replace(store, growth=longer), expected, [expected], assess)
     months = store.growth.months
-    return next((limit for limit in limits if limit.month.likely is None or limit.month.likely > months), None)
+    within = [e for e in find_limits(store, expected, [expected], assess) if e.is_reached(months)]
+    longer = replace(store, growth=store.growth.model_copy(update={"months": AHEAD * months}))
+    later = find_limits(longer, expected, [expected], assess)
+    return (*within, *(limit for limit in later if not limit.is_reached(months)))

@@ -1,7 +1,8 @@
 """Search for the cheapest change with which a store meets its objectives for longer.
 
 Single changes are tried first, then pairs of those that helped. A change *holds* if the store meets all objectives at
-the end of the period in the likely scenario; the best is the cheapest that also holds in nine of ten scenarios.
+the end of the period in the likely scenario; the best is the cheapest that also holds in nine of ten scenarios, and
+reaches no limit before the end that keeps the store from its work.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from models.prices import cost
 from models.store import Spec, spec_of, store_of
 from sim.capacity.growth import Scenario, spec_at, with_object_size
 from sim.capacity.health import HealthAssessment, HealthAssessor
-from sim.capacity.limits import GrowingStore
+from sim.capacity.limits import GrowingStore, find_limits
 from sim.replication.slo import Slo
 from traces.errors import InputError
 from traces.spec_file import override
@@ -84,6 +85,7 @@ class Search:
         self, data: Mapping[str, Any], store: GrowingStore, expected: Scenario, scenarios: Sequence[Scenario],
         assess: HealthAssessor,
     ):  # fmt: skip
+        """Prepare the search; `data` are the contents of the spec file, in which changes set values."""
         self._data, self._store, self._assess = data, store, assess
         self._expected, self._scenarios = expected, scenarios
         self.trials: list[Trial] = []
@@ -119,19 +121,27 @@ class Search:
         for trial in (trial for trial in trials if trial.holds):
             assessments = self._assess([trial.change.store.at(scenario, end) for scenario in self._scenarios])
             fraction = sum(map(self._holds, assessments)) / len(assessments)
-            known = replace(trial, fraction=fraction)
+            works = fraction >= SURE and not self._blocked(trial.change.store)
+            known = replace(trial, fraction=fraction, holds=works or fraction < SURE)
             self.trials[self.trials.index(trial)] = known
-            if fraction >= SURE:
+            if works:
                 return known
         return None
 
+    def _blocked(self, store: GrowingStore) -> bool:
+        """Whether the store reaches a limit before the end that keeps it from its work, even if not at the end."""
+        limits = find_limits(store, self._expected, [self._expected], self._assess)
+        return any(limit.blocks and limit.is_reached(store.growth.months) for limit in limits)
+
     def _holds(self, health: HealthAssessment) -> bool:
-        return health.reason is None and all(health.meets(slo) for slo in self._store.slos)
+        is_busy = any(load >= self._store.growth.utilization for load in health.loads.values())
+        return health.reason is None and not is_busy and all(health.meets(slo) for slo in self._store.slos)
 
     def _helped(self, trial: Trial) -> bool:
         """Whether a problem of the unchanged store is smaller with this change."""
         before, after = self.trials[0].finding, trial.finding
-        eased = [role for role, load in before.loads.items() if load >= 1 and after.loads.get(role, 0.0) < load]
+        most = self._store.growth.utilization
+        eased = [role for role, load in before.loads.items() if load >= most and after.loads.get(role, 0.0) < load]
         emptier = before.full is not None and (after.fill_fraction or 0.0) < (before.fill_fraction or 0.0)
         violated = [slo for slo in self._store.slos if slo.text in before.slos and not before.meets(slo)]
         better = [slo for slo in violated if slo.text in after.slos and _is_better(slo, after, before)]

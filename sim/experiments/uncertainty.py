@@ -108,10 +108,11 @@ def uncertainty_band(
         progress: called with the number of simulations done, of one more than draws.
 
     Raises:
-        InputError: the level is out of range, or the spec or all draws are not possible.
+        InputError: the level is out of range, nothing is unknown, or the spec or all draws are not possible.
     """
     if not 0 < level < 1:
         raise InputError(f"uncertainty is {level:g}; it must be between 0 and 1, for example 80%")
+    _refuse_known(uncertain)
     draws = settings.replications
     specs = [_drawn(uncertain, k, draws, settings.seed) for k in range(draws)]
     once = replace(settings, replications=1)
@@ -129,6 +130,11 @@ def uncertainty_band(
     return UncertaintyBand(level, len(possible), draws - len(possible), base.verdict, ops, uncertain.unknowns)
 
 
+def _refuse_known(uncertain: Uncertain) -> None:
+    if not uncertain.unknowns:
+        raise InputError(f"{uncertain.source}: no value is assumed; ranges of given ones belong in its section assumed")
+
+
 def assumed_effects(
     uncertain: Uncertain,
     settings: Settings,
@@ -142,8 +148,7 @@ def assumed_effects(
     Raises:
         InputError: nothing is unknown, or the unchanged spec is not possible.
     """
-    if not uncertain.unknowns:
-        raise InputError(f"{uncertain.source}: no value is assumed; ranges of given ones belong in its section assumed")
+    _refuse_known(uncertain)
     ends = [unknown.values or (unknown.low, unknown.high) for unknown in uncertain.unknowns]
     specs = [
         _possible(uncertain, {unknown.path: value})

@@ -94,6 +94,19 @@ def test_draws_are_a_latin_hypercube():
     assert [unknown.drawn(k, draws, seed=4).network.latency for k in range(draws)] != values
 
 
+@pytest.mark.parametrize(
+    ("path", "without", "with_effect"),
+    [
+        ("client.nic", "client={placement: storage_hosts}", "client={placement: own}"),
+        ("osd.read_depth", "device=nvme", "device=hdd-7k2"),
+        ("gateways.key_request", "gateways.sse=false", "gateways.sse=true"),
+    ],
+)
+def test_what_has_no_effect_is_not_drawn(path, without, with_effect):
+    assert path not in [unknown.path for unknown in of(override(CEPH, [without])).unknowns]
+    assert path in [unknown.path for unknown in of(override(CEPH, [with_effect])).unknowns]
+
+
 def test_ranges_of_given_values_are_in_the_spec():
     ranged = override(
         CEPH,

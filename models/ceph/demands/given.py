@@ -36,6 +36,8 @@ def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
         "gateways.cores": spec.shares_cores,
         "gateways.scales_to": spec.shares_cores,
         "gateways.cache": not spec.gateways.cache.present,
+        "gateways.key_request": not spec.gateways.sse,
+        "osd.read_depth": not spec.device.rotational,
         "osd.cache": not spec.osd.cache.present,
         "buckets": not spec.access.via_gateways,
         "buckets.shard_query": "LIST" not in ops,
@@ -51,4 +53,4 @@ def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
         "osd.commit": not has_writes,
         "osd.commit_member": not has_writes,
     }
-    return [path for path, is_unused in without_effect.items() if is_unused]
+    return [*spec.client.unused(), *(path for path, is_unused in without_effect.items() if is_unused)]

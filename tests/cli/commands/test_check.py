@@ -56,6 +56,39 @@ def test_check_of_a_sound_spec_has_no_warnings(capsys):
     assert "no warnings" in tailcast(capsys, "check", EXAMPLE, "--strict")[1]
 
 
+DOUBTS = {
+    "workload": {"rate": 10, "operations": 20, "object_size": "4KiB", "mix": {"GET": 0.7, "PUT": 30}},
+    "stored": {"objects": 1e6, "bytes_each": "4KiB"},
+    "hosts": {"cores": 4, "preset": "epyc-2-cores", "nic": "25GB/s"},
+    "drives": {"count": 4, "preset": "nvme"},
+    "scanner": {},
+}
+
+
+@pytest.mark.parametrize("command", ["check", "simulate", "bounds", "whatif", "find"])
+def test_what_is_probably_not_meant_is_noted(capsys, tmp_path, command):
+    path = tmp_path / "notes.yaml"
+    path.write_text(yaml.safe_dump(OPEN | DOUBTS))
+    more = {"simulate": ("--replications", "1"), "whatif": ("--vary", "client.timeout=1s,2s", "--replications", "1")}
+    more["find"] = ("max workload.rate in 5..20", "--slo", "PUT.p99<1s", "--replications", "2")
+    code, out, err = tailcast(capsys, command, str(path), *more.get(command, ()))
+    assert code == 0
+    said = " ".join((out if command == "check" else err).replace("│", " ").split())
+    assert "scanner: is off" in said and "workload.mix.GET: 0.7 next to 30" in said
+    assert "no warnings" not in out
+    assert "hosts.nic: 25 GB/s are 200 Gbit/s; did you mean 25Gbit/s?" in said
+    if command == "check":
+        told = json.loads(tailcast(capsys, command, str(path), "--json")[1])
+        assert {"scanner", "hosts.nic", "workload.mix.GET"} <= {each["path"] for each in told["doubts"]}
+
+
+def test_check_refuses_ranges_that_do_not_fit_their_fields(capsys, tmp_path):
+    path = tmp_path / "ranged.yaml"
+    path.write_text(yaml.safe_dump(OPEN | {"assumed": {"hosts.nic": {"low": "9GB/s", "high": "1GB/s", "source": "s"}}}))
+    code, out, err = tailcast(capsys, "check", str(path))
+    assert (code, out) == (2, "") and "assumed: hosts.nic: low and high must be ascending" in err
+
+
 @pytest.mark.parametrize("command", ["check", "simulate", "bounds"])
 def test_a_spec_without_demands_is_refused(capsys, tmp_path, command):
     path = tmp_path / "bare.yaml"

@@ -12,7 +12,9 @@ import sim.capacity.health
 from cli.main import main
 from cli.pages.plan import _objective, write_plan_page
 from cli.parse.slo import parse_slo
-from cli.tables.plan import evidence, figure, found, plan_grids
+from cli.tables.plan import contradiction_text, evidence, figure, found, plan_grids
+from cli.tables.timeline import millions
+from sim.capacity.contradictions import Contradiction
 from sim.capacity.growth import Growth
 from sim.capacity.health import assess
 from sim.capacity.plan import plan
@@ -111,6 +113,48 @@ def test_sentences_name_first_limit_change_and_price(result):
     assert said.startswith(f"{SLO} comes first, in month {months.likely:g} ({months.low:g} to ")
     assert "The cheapest change that suffices is hosts.cores.count 3 for 50" in said
     assert "ms in month" in evidence(result)[0]
+
+
+SHARDS = {
+    "store": "ceph",
+    "workload": {"operations": 1, "rate": "1000/s", "object_size": "64KiB", "mix": {"PUT": 1, "GET": 1}},
+    "hosts": {"count": 7, "drives": 16},
+    "gateways": {"count": 7},
+    "device": {"preset": "hdd-7k2", "capacity": "4TB"},
+    "db": {"size": "80GB"},
+    "pools": {"data": "ec 4+2"},
+    "buckets": {"shards": 11, "resharding": {"dynamic": False}},
+    "stored": {"objects": 1e8},
+}
+FILLING = {"months": 10, "objects": {"now": 1e8, "per_month": 1e7}}
+
+
+def test_sentences_of_a_plan_do_not_contradict_each_other(capsys, tmp_path):
+    spec, growth, page = tmp_path / "spec.yaml", tmp_path / "growth.yaml", tmp_path / "plan.html"
+    spec.write_text(yaml.safe_dump(SHARDS))
+    growth.write_text(yaml.safe_dump(FILLING))
+    arguments = (str(spec), "--growth", str(growth), "--window", "0.2s", "--workers", "1", "--report", str(page))
+    code, text, warned = tailcast(capsys, *arguments)
+    assert code == 0
+    first, *_ = text.splitlines()
+    assert first.startswith(
+        "index shards comes first, in month 0 at 1.1 M objects: set buckets.shards to at least 2,000. Unchanged, the "
+        "store is neither full nor overloaded within the period, with warnings: index shards from month 0"
+    )
+    assert "healthy" not in text
+    assert "suffices" not in text
+    assert "warning: growth adds 3.86/s, 10 M a month; the workload creates 500/s, 1,296 M a month" in warned
+    assert "the plan uses the growth for what is stored, and the workload for the load" in warned
+    told = page.read_text(encoding="utf-8")
+    assert first.split(";")[0] in told
+    assert "1,296 M a month" in told
+
+
+def test_many_objects_have_no_exponent():
+    found = Contradiction("objects.per_month", 3.8e7, "the workload", 1.174e10)
+    text = contradiction_text(found)
+    assert "38 M a month" in text and "11,740 M a month" in text
+    assert [millions(value) for value in (12_345, 2.738e8, 1.0149e9)] == ["12,345", "273.8 M", "1,015 M"]
 
 
 def test_grids_have_a_row_for_each(result):

@@ -7,11 +7,12 @@ import pytest
 
 from models.minio.maintenance import healed_s
 from models.minio.parts import MESSAGE_BYTES
-from models.store import compile_spec, load_spec
+from models.store import compile_spec, load_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
 from sim.experiments.failure_kinds import Failure
+from sim.simulate import simulate
 from tests.models.minio.test_cluster import (
     COMMIT_S,
     META_READ_S,
@@ -29,6 +30,7 @@ from tests.models.minio.test_cluster import (
 from tests.paths import EXAMPLES
 from tests.small_traces import trace_of
 from traces.errors import InputError
+from traces.spec_file import load_mapping, override
 from traces.workload.generate import generate
 
 OBJECTS, END_S = 100, 200.0
@@ -176,6 +178,30 @@ def test_the_scanner_visits_each_object_in_sixteen_cycles():
     fast = cluster(stored={"objects": 1e9, "bytes_each": 4096}, scanner={"speed": "slowest"})
     background = compile_spec(fast, trace_of(["HEAD"], ["k"], arrival_s=np.array([1.0])))[1].background[0]
     assert background.rate_ops == pytest.approx(1 / (101 * META_READ_S + 0.1))
+
+
+def test_a_faster_scanner_never_makes_drives_less_busy():
+    """Its backlog on busy drives is not done after the last request, which made the run longer."""
+    load = override(
+        load_mapping(EXAMPLES / "minio" / "hdd-4x4.yaml"),
+        [
+            "workload={rate: 15/s, duration: 20s, object_size: 500KB, mix: {PUT: 1}}",
+            "hosts.count=1",
+            "hosts.racks=1",
+            "drives={count: 12, preset: hdd-7k2}",
+            "stored={objects: 5e6, bytes_each: 500KB}",
+        ],
+    )
+    busy, visits, ends_s = [], [], []
+    for speed in ("'off'", "slow", "default", "fast", "fastest"):
+        run = simulate(spec_of(override(load, [f"scanner.speed={speed}"]), "spec"), seed=1)
+        drives = [row for row in run.stations.to_pylist() if row["role"] == "drive"]
+        busy.append(sum(row["utilization"] for row in drives))
+        visits.append(sum(row["visits"] for row in drives))
+        ends_s.append(float(run.column("end_s").max()))
+    assert visits == sorted(visits) and visits[0] < visits[2]
+    assert busy == sorted(busy) and busy[0] < busy[2]
+    assert max(ends_s) < 21
 
 
 @pytest.mark.parametrize(("op", "size"), [("PUT", 4096), ("PUT", 8 * MIB), ("GET", 4096), ("GET", 8 * MIB)])

@@ -12,8 +12,9 @@ from models.ceph.growth import GROWTH
 from models.ceph.mechanisms.rocksdb import level_targets, rocksdb_defaults
 from models.prices import cost
 from models.store import spec_of
+from sim.capacity.contradictions import contradictions, created_rate_ops
 from sim.capacity.growth import Growth, likely, scenarios, spec_at, with_object_size
-from sim.capacity.health import HealthAssessor, HealthCheck, assess, state_of
+from sim.capacity.health import HealthAssessment, HealthAssessor, HealthCheck, assess, state_of
 from sim.capacity.limits import RANGE, GrowingStore
 from sim.capacity.plan import plan as planned
 from sim.capacity.remedies import candidates
@@ -168,6 +169,97 @@ def test_nothing_helps_where_everything_is_far_too_small():
     result = plan(GATEWAY_BOUND, growth(rate={"now": 1e6}), [])
     assert result["best"] is None
     assert result["limits"][0]["month"] == {"low": 0, "likely": 0, "high": 0}
+
+
+# Agreement of limits, best change and growth
+
+SHARDS: dict[str, Any] = override(
+    load_mapping(EXAMPLE), ["workload.buckets=1", "buckets.resharding.dynamic=false", "buckets.shards=11"]
+)
+WRITES = [
+    "workload={operations: 1, rate: 1000/s, object_size: 64KiB, mix: {PUT: 1, GET: 1}, buckets: 1}",
+    "stored.working_set=null",
+]
+
+
+def test_what_avoids_a_limit_is_the_least_value_that_does():
+    filling = growth(objects={"now": 1e8, "per_month": 1e7})
+    result = plan(SHARDS, filling, [])
+    first = result["limits"][0]
+    assert (result["first"], first["month"]["likely"]) == ("index shards", 0)
+    least = math.ceil((1e8 + MONTHS * 1e7) / 100_000)
+    assert first["set"] == {"buckets.shards": least}
+    for shards, avoids in ((least, True), (least - 1, False)):
+        again = plan(override(SHARDS, [f"buckets.shards={shards}"]), filling, [])
+        assert ("index shards" not in [limit["name"] for limit in again["limits"]]) is avoids
+
+
+def test_a_larger_database_avoids_the_spill():
+    filling = growth(objects={"now": 1e8, "per_month": 3.5e7})
+    (limit,) = plan(load_mapping(EXAMPLE), filling, [])["limits"]
+    least = int(limit["set"]["db.size"].removesuffix("GB"))
+    assert plan(override(load_mapping(EXAMPLE), [f"db.size={least}GB"]), filling, [])["limits"] == []
+    assert plan(override(load_mapping(EXAMPLE), [f"db.size={least - 1}GB"]), filling, [])["limits"] != []
+
+
+def test_warnings_within_the_period_come_before_what_follows():
+    result = plan(SHARDS, growth(objects={"now": 1e8, "per_month": 1e7}), [])
+    assert result["best"]["set"] == {}
+    within = [(limit["name"], limit["month"]["likely"]) for limit in result["best"]["within"]]
+    assert within == [(limit["name"], limit["month"]["likely"]) for limit in result["limits"]]
+    assert not any(limit["blocks"] for limit in result["limits"])
+    months = [limit["month"]["likely"] for limit in result["best"]["within"]]
+    assert months == sorted(months)
+    assert result["best"]["next"] is None or result["best"]["next"]["month"]["likely"] > MONTHS
+
+
+def test_the_unchanged_store_is_not_best_above_the_limit_of_utilisation():
+    more = growth(rate={"now": 0.85 * CORES * 1000}, utilization=0.8)
+    result = plan(override(GATEWAY_BOUND, ["gateways.scales_to=14"]), more, [])
+    assert result["first"] == "rgw cpu above 80%"
+    assert result["best"]["set"] == result["limits"][0]["set"] != {}
+    assert result["best"]["within"] == []
+
+
+@pytest.mark.parametrize(
+    ("objects", "found"),
+    [
+        ({"now": 2.9e8, "per_month": 1e7}, (1e7, 1.296e9)),
+        ({"now": 2.9e8, "per_month": 1e10}, (1e10, 1.296e9)),
+        (None, (0.0, 1.296e9)),
+        ({"now": 2.9e8, "per_month": 1.2e9}, None),
+    ],
+)
+def test_growth_and_workload_that_contradict_each_other_are_found(objects, found):
+    spec = spec_of(override(load_mapping(EXAMPLE), WRITES), "spec")
+    given = growth(objects=objects)
+    each = contradictions(spec, given, likely(given), HealthAssessment({}, None))
+    assert [(one.of_growth, pytest.approx(one.of_spec)) for one in each] == ([] if found is None else [found])
+
+
+def test_deletes_count_against_new_objects():
+    spec = spec_of(override(load_mapping(EXAMPLE), [*WRITES, "workload.mix={PUT: 60, DELETE: 40}"]), "spec")
+    assert created_rate_ops(spec) == pytest.approx(200)
+
+
+def test_the_writes_of_a_closed_loop_are_those_that_it_makes():
+    spec = with_object_size(ceph("workload.mix={PUT: 1}", "workload.clients=4"), 0)
+    slo = parse_slo("PUT.throughput>1/s")
+    now = assess(HealthCheck(spec, (slo,), 0.5, 2))
+    assert now.created_ops == pytest.approx(now.slos[slo.text].value)
+    given = growth(objects={"now": spec.stored.objects, "per_month": 1})
+    (found,) = contradictions(spec, given, likely(given), now)
+    assert found.of_spec == pytest.approx(now.created_ops * 30 * 86400)
+
+
+def test_a_beginning_that_differs_from_the_spec_is_found():
+    spec = spec_of(override(load_mapping(EXAMPLE), WRITES), "spec")
+    given = growth(objects={"now": 1e8, "per_month": 1.3e9}, rate={"now": 1500})
+    each = contradictions(spec, given, likely(given), HealthAssessment({}, None))
+    assert [(one.field, one.other) for one in each] == [
+        ("objects.now", "stored.objects"),
+        ("rate.now", "workload.rate"),
+    ]
 
 
 # Objectives

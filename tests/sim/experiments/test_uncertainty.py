@@ -50,7 +50,9 @@ def test_the_band_contains_what_the_ranges_span():
 def test_draws_that_do_not_fit_together_are_counted():
     ranges = {"drives.count": {"values": [4, 1], "source": "s"}}  # one drive has no parity of two
     mapping = data("drives.count=4", "erasure.parity=2", ranges=ranges)
-    result = uncertainty_band(of(mapping | {"assumed": {}}), Settings(replications=2), 0.8)
+    result = uncertainty_band(
+        of(mapping | {"assumed": {"drives.count": {"values": [4, 8], "source": "s"}}}), Settings(replications=2), 0.8
+    )
     assert (result.draws, result.impossible) == (2, 0)
     with pytest.raises(InputError, match="parity"):
         of(mapping)  # a value that never fits is refused at once
@@ -73,6 +75,8 @@ def test_each_range_by_itself_the_strongest_first():
 def test_nothing_unknown_is_refused():
     with pytest.raises(InputError, match="assumed"):
         assumed_effects(of(data(ranges={})), Settings())
+    with pytest.raises(InputError, match="no value is assumed"):
+        uncertainty_band(of(data(ranges={})), Settings(replications=4), 0.8)
 
 
 def test_commands(tmp_path, capsys):

@@ -1,0 +1,67 @@
+"""What is probably not meant in a valid spec of Ceph, the quantities of fits, and the largest objects."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from models.capabilities import Doubt, ObjectLimits
+from models.ceph.demands.cost_functions import CostFunctions
+from models.ceph.demands.state import FULL_FRACTIONS
+from models.ceph.mechanisms.bucket_index import OBJECTS_PER_SHARD
+from models.ceph.object_size import first_object_bytes
+from models.ceph.spec import CephSpec
+
+
+def _threads(spec: CephSpec) -> float:
+    """Return the logical cores of a host for each of its OSDs; one thread contends with none."""
+    return max(1.0, spec.osd_cores / (spec.osds_per_host + spec.index_osds_per_host))
+
+
+CONDITIONS = {"threads for each OSD": _threads}
+"""Quantities that `FittedAt` notes of the sections name."""
+
+
+def object_limits(spec: CephSpec) -> ObjectLimits | None:
+    """Return the largest objects that gateways accept; None: there are no gateways."""
+    source = "rgw_max_put_size; S3: 5 TiB in 10,000 parts"
+    return ObjectLimits(5 << 30, 5 << 40, source) if spec.access.via_gateways else None
+
+
+def doubts(spec: CephSpec) -> Iterator[Doubt]:
+    """Yield contents that do not fit where they are, and index shards with too many entries."""
+    yield from _overfull_db(spec)
+    if spec.access.via_gateways:
+        yield from _index_shards(spec)
+    fill = CostFunctions(spec, first_object_bytes(spec)).state.fill_fraction
+    reached = [name for name, fraction in FULL_FRACTIONS.items() if fill >= fraction]
+    if reached:
+        yield Doubt("stored.objects", f"fills OSDs to {fill:.0%}: {reached[-1]}")
+    if spec.stored.working_set is not None and spec.stored.working_set > spec.stored.objects > 0:
+        text = f"{spec.stored.working_set:,.0f} are more than the {spec.stored.objects:,.0f} objects that are stored"
+        yield Doubt("stored.working_set", text)
+
+
+def _overfull_db(spec: CephSpec) -> Iterator[Doubt]:
+    if spec.db is None:
+        return
+    needed, capacity = spec.db.size * min(spec.db.osds_per_device, spec.osds_per_host), spec.db.device.capacity
+    if needed > capacity:
+        osds = min(spec.db.osds_per_device, spec.osds_per_host)
+        text = f"{osds} of {spec.db.size / 1e9:,.4g} GB do not fit on a device of {capacity / 1e9:,.4g} GB"
+        yield Doubt("db.size", f"{text}; at most {capacity / osds / 1e9:,.4g} GB do")
+
+
+def _index_shards(spec: CephSpec) -> Iterator[Doubt]:
+    buckets, settings = spec.workload.total_buckets, spec.buckets.resharding
+    most = settings.per_shard if settings.dynamic else OBJECTS_PER_SHARD
+    entries = spec.stored.objects / buckets / spec.buckets.shards
+    if entries <= most:
+        return
+    least = math.ceil(spec.stored.objects / buckets / most)
+    text = f"each index shard has {entries:,.0f} entries, above {most:,}; at least {least:,} shards have fewer"
+    if settings.dynamic and spec.buckets.shards < settings.max_shards:
+        text += "; dynamic resharding would have increased them"
+    elif settings.dynamic:
+        return  # Ceph itself goes no further
+    yield Doubt("buckets.shards", text)
