@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -20,10 +20,12 @@ from models.network.station import Station
 from models.store import Spec, compile_spec
 from sim.analysis.service_demands import mean_demands
 from traces.errors import InputError
+from traces.statistics.arrivals import arrival_span_s
 from traces.trace import Trace
 
 _OPEN_ROWS, _CLOSED_ROWS = 20_000, 2_000
 """Greatest number of requests over which demands are averaged; only open loops can be overloaded."""
+_PARTS = ("host", "rack", "gateway", "proxy", "osd", "drive", "bucket", "pool")  # fields of a fault that name its part
 _DEVIATIONS = 3.0  # times 1/√visits: the load of the busiest of equal stations rarely exceeds their mean by more
 
 
@@ -70,6 +72,8 @@ class Capacity:
         rate_ops: mean rate of the workload that generated the requests; None: a closed loop, or a given trace.
         bent: stations whose utilisation does not grow in proportion to the load: they serve a queue in batches, or jobs
             at an idle server take longer. So it does not show how far they are from saturation.
+        members: names of the stations that the capacity is of: all of the role that requests visit.
+        faults: start in s and text of each entry of the spec's `faults`, such as ``host down: host 0``.
     """
 
     station: str | None
@@ -77,6 +81,8 @@ class Capacity:
     capacity_ops: float | None
     rate_ops: float | None
     bent: list[str]
+    members: tuple[str, ...] = ()
+    faults: tuple[tuple[float, str], ...] = ()
 
 
 def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capacity:
@@ -92,12 +98,13 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capa
     if generated is None:
         generated = _has_rate(trace, spec.workload.total_rate)
     rate_ops = spec.workload.total_rate if generated else None
+    unknown = Capacity(None, None, None, rate_ops, bent, faults=_faults_of(spec))
     if trace.pacing.loop == "mixed":  # how many requests each closed loop issues is not known beforehand
-        return Capacity(None, None, None, rate_ops, bent)
+        return unknown
     try:
         demands = mean_demands(network, requests)
     except InputError:  # a feature of the network is not supported
-        return Capacity(None, None, None, rate_ops, bent)
+        return unknown
     rows = len(requests)
     found = busiest(
         StationLoad(resource.name, resource.role, low_s / resource.servers, visits * rows)
@@ -107,8 +114,31 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capa
         if math.isfinite(resource.servers)
     )
     if found is None:
-        return Capacity(None, None, None, rate_ops, bent)
-    return Capacity(found.station, found.role, 1 / found.load, rate_ops, bent)
+        return unknown
+    members = {
+        network.stations[k].name
+        for resource, low_s in zip(demands.resources, demands.low_s.tolist(), strict=True)
+        if low_s > 0
+        for k in resource.stations
+        if network.stations[k].role == found.role
+    }
+    return replace(
+        unknown,
+        station=found.station,
+        role=found.role,
+        capacity_ops=1 / found.load,
+        members=tuple(sorted(members)),
+    )
+
+
+def _faults_of(spec: Spec) -> tuple[tuple[float, str], ...]:
+    """Return start and text of each fault of a spec, such as ``host down: host 0``."""
+    found = []
+    for fault in getattr(spec, "faults", ()):
+        part = ", ".join(f"{name} {value}" for name, value in fault.model_dump().items() if name in _PARTS)
+        kind = fault.kind.replace("_", " ")
+        found.append((float(getattr(fault, "at", 0.0)), f"{kind}: {part}" if part else kind))
+    return tuple(found)
 
 
 def _has_rate(trace: Trace, rate_ops: float | None) -> bool:
@@ -116,7 +146,7 @@ def _has_rate(trace: Trace, rate_ops: float | None) -> bool:
     count = trace.issued
     if rate_ops is None or trace.pacing.loop != "open" or not count:
         return False
-    span_s = trace.pacing.duration_s or float(trace.arrival_s[count - 1])
+    span_s = arrival_span_s(trace.arrival_s, trace.pacing.duration_s)
     return abs(count - rate_ops * span_s) <= _DEVIATIONS * math.sqrt(count) + 1
 
 
