@@ -66,9 +66,7 @@ def _troubles(verdict: LoadVerdict) -> list[str]:
     if verdict.attempts >= _MORE_ATTEMPTS:
         lines.append(f"{number(verdict.attempts)} attempts per request")
     if jam := verdict.jam:
-        lines.append(
-            f"up to {jam.in_flight:,} requests pile up from {seconds(jam.start_s)} to {seconds(jam.end_s)}"
-        )
+        lines.append(f"up to {jam.in_flight:,} requests pile up from {seconds(jam.start_s)} to {seconds(jam.end_s)}")
     if verdict.status != "healthy":
         lines += [f"{text} from {seconds(at_s)}" for at_s, text in verdict.faults]
     return lines

@@ -23,7 +23,9 @@ def test_a_verdict_is_a_line_that_begins_with_the_status():
     line = verdict_line(HEALTHY)
     assert line.startswith("healthy: 8,000 of 8,000 op/s")
     assert all(text in line for text in ("host cpu", "62%", "13,000 op/s", "1.6x"))
-    overloaded = verdict_line(replace(HEALTHY, status="overloaded", offered_ops=20_000.0, served_ops=12_900.0))
+    overloaded = verdict_line(
+        replace(HEALTHY, status="overloaded", overloaded=True, offered_ops=20_000.0, served_ops=12_900.0)
+    )
     assert overloaded.startswith("overloaded: 12,900 of 20,000 op/s")
     assert "Latency grows" in overloaded
     closed = replace(HEALTHY, status="saturated", loop="closed", clients=8, offered_ops=None, errors=0.02)
