@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from cli.tables.grid import Grid
 from cli.words import LABELS, byte_rate, number, seconds
 from sim.analysis.bounds import Bounds, OpenLoad
-from sim.analysis.saturation import TOLERATED, Saturation
+from sim.analysis.saturation import Saturation
 from sim.analysis.stretches import FailingStretch
 from sim.analysis.verdict import NEAR, LoadVerdict, OpVerdict
 from sim.replication.objectives import Outcome

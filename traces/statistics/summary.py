@@ -45,8 +45,9 @@ def summarise(run: Run) -> dict[str, Any]:
         "p25", "p50", "p75", "p90", "p95", "p99", "p99_9", "max"}}, …}, "duration_s"}``. `count` is the number of
         requests of the operation, `errors` the number of those that failed. Latencies are those of successful requests,
         in seconds from the intended start; NaN if there are none. Throughput is that of successful requests over the
-        time of their phase (`span_s`), which is the whole Run unless operations follow each other. Operations without requests are absent. If the Run has groups of clients, the operations of all
-        requests are followed by those of each group, named ``backup.PUT``.
+        time of their phase (`span_s`), which is the whole Run unless operations follow each other. Operations without
+        requests are absent. If the Run has groups of clients, the operations of all requests are followed by those of
+        each group, named ``backup.PUT``.
     """
     return {"ops": {op: _summary(run, op) for op in subjects_of(run)}, "duration_s": run.duration_s}
 
