@@ -19,7 +19,6 @@ GROWS = "Latency grows as long as this lasts."
 _FEW = "few"
 _NOTABLE = 0.0005  # fraction of failed requests that a verdict mentions
 _MORE_ATTEMPTS = 1.005  # attempts per request that it mentions
-_WORSE = 2.0  # a stretch that it mentions has this multiple of the fraction of failed requests
 _MOST_OPS = 3  # operations that it names
 
 
@@ -61,7 +60,7 @@ def _troubles(verdict: LoadVerdict) -> list[str]:
     lines = [
         _stretch(op, each.worst)
         for op, each in _failing(verdict)
-        if each.worst is not None and each.worst.errors >= _WORSE * each.errors
+        if each.worst is not None and _is_notable(each.worst.errors, each.errors)
     ]
     if verdict.attempts >= _MORE_ATTEMPTS:
         lines.append(f"{number(verdict.attempts)} attempts per request")
@@ -70,6 +69,11 @@ def _troubles(verdict: LoadVerdict) -> list[str]:
     if verdict.status != "healthy":
         lines += [f"{text} from {seconds(at_s)}" for at_s, text in verdict.faults]
     return lines
+
+
+def _is_notable(in_stretch: float, errors: float) -> bool:
+    """Whether in a stretch at least twice as many requests fail as in the whole run, or half as many succeed."""
+    return in_stretch > errors and in_stretch >= min(2 * errors, (1 + errors) / 2)
 
 
 def _stretch(op: str, worst: FailingStretch) -> str:
@@ -94,8 +98,8 @@ def _name(first: Saturation) -> str:
     return f"{name} and {len(others)} others together" if others else name
 
 
-def bounds_line(result: Bounds, may_fail: bool = False) -> str:
-    """State the verdict on a load that was not simulated; where requests may fail, it does not say healthy."""
+def bounds_line(result: Bounds, has_faults: bool = False) -> str:
+    """State the verdict on a load that was not simulated; it does not say healthy of a store with faults."""
     most_ops = result.max_throughput_ops
     if most_ops is None or result.bottleneck is None:
         return "no station limits the rate."
@@ -107,8 +111,8 @@ def bounds_line(result: Bounds, may_fail: bool = False) -> str:
     offered_ops = result.load.offered_ops
     if offered_ops > most_ops:
         return f"overloaded: {number(offered_ops)} op/s offered; {limit}. {GROWS}"
-    status = "near saturation" if offered_ops >= NEAR * most_ops else "below saturation" if may_fail else "healthy"
-    more = " Failures and retries are not counted: simulate." if may_fail else ""
+    status = "near saturation" if offered_ops >= NEAR * most_ops else "below saturation" if has_faults else "healthy"
+    more = " The faults of the spec are not counted: simulate." if has_faults else ""
     return f"{status}: {number(offered_ops)} op/s offered; {limit} ({most_ops / offered_ops:.1f}x).{more}"
 
 

@@ -76,11 +76,12 @@ def test_what_is_abandoned_is_no_capacity():
 
 
 def test_a_dead_host_whose_clients_go_on_fails():
-    verdict, _, _, _ = judged(SIX, HOST_DOWN)
+    verdict, _, spec, trace = judged(SIX, HOST_DOWN)
     assert verdict.status == "failing"
     assert verdict.ops["GET"].errors == pytest.approx(1 / 6, abs=0.03)
     assert verdict.served_ops == pytest.approx(verdict.offered_ops * 5 / 6, rel=0.04)
     line = verdict_line(verdict)
+    assert "healthy" not in bounds_line(bounds(*compile_spec(spec, trace)), has_faults=True)
     assert line.startswith("failing: ")
     assert all(text in line for text in ("GET ", "PUT ", "host down: host 0"))
 
