@@ -139,7 +139,7 @@ def compare(
     A measure of `DECISIVE` is within tolerance if |ln(A / B)| <= ln(1 + tolerance), and `w1` if it is at most the
     tolerance. It *differs* if its value and its whole confidence interval are beyond the tolerance, so noise alone
     never makes a difference. It is *unsure* if its interval contains the limit, because requests are too few or too
-    irregular; fewer than 10 successful requests of a side decide nothing. An operation differs if a measure differs, or
+    irregular. An operation differs if a measure differs, or
     if only one side has (successful) requests of it; the Runs differ if an operation differs. Groups of clients are
     compared if both Runs have them. `progress` is called with the fraction done.
 
@@ -189,8 +189,6 @@ def _compare_op(
     limit = math.log1p(tolerance)
     verdicts = {name: _verdict(measure.log_ratio, measure.interval, limit) for name, measure in measures.items()}
     verdicts["w1"] = _verdict(apart.w1, apart.w1_interval, tolerance)
-    if min(done) < _BEYOND:  # resamples of so few requests hardly vary
-        verdicts = dict.fromkeys(verdicts, "unsure")
     differs, unsure = (tuple(n for n in DECISIVE if verdicts.get(n) == word) for word in ("differs", "unsure"))
     return OpComparison(counts, errors, measures, apart, differs, unsure)
 
