@@ -9,7 +9,7 @@ from typing import Any
 from traces.run import EARLIER_ATTEMPTS, Run
 from traces.statistics.bootstrap import interval, resample
 from traces.statistics.critical_path import CLIENT_LAG
-from traces.statistics.summary import QUANTILES, subjects_of, summarise
+from traces.statistics.summary import QUANTILES, subjects_of, summarise, too_few
 from validate.compare.compare import Comparison
 
 LABELS = {
@@ -116,10 +116,11 @@ def found(run: Run) -> str:
     """State throughput, median and tail of each operation."""
     parts = []
     for op, figures in summarise(run)["ops"].items():
-        latency = figures["latency_s"]
+        latency, few = figures["latency_s"], too_few(figures["count"] - figures["errors"])
+        p50, p99 = (f"{seconds(latency[name])}{' (few)' if name in few else ''}" for name in ("p50", "p99"))
         parts.append(
-            f"{op} at {number(figures['throughput_ops'])} op/s had a median of {seconds(latency['p50'])}, a p99 of "
-            f"{seconds(latency['p99'])} and a maximum of {seconds(latency['max'])}"
+            f"{op} at {number(figures['throughput_ops'])} op/s had a median of {p50}, a p99 of {p99} and a maximum of "
+            f"{seconds(latency['max'])}"
         )
     return "; ".join(parts) + "." if parts else "There are no results."
 

@@ -34,6 +34,6 @@ def command(
     if as_json:
         print_json(result, Made.of(store, seed or 0))
         return
-    print_lines([bounds_line(result)])
+    print_lines([bounds_line(result, has_faults=bool(store.faults))])
     for grid in bounds_grids(result):
         print_grid(grid)

@@ -16,6 +16,7 @@ from models.store import Spec, spec_of
 from models.uncertainty import Uncertain, uncertain
 from traces.errors import InputError
 from traces.spec_file import load_mapping, override
+from traces.statistics.arrivals import arrival_span_s
 from traces.trace import Trace, refuse_mixed
 from traces.workload.loops import loop_note
 from validate.calibration.profile import Profile
@@ -172,8 +173,8 @@ def _written(assignment: str) -> Written:
 def _workload_of(trace: Trace) -> dict[str, Any]:
     """Return a section `workload` with the rate or clients, mean object size and number of buckets of a trace."""
     refuse_mixed(trace, "a workload derived from the trace")
-    span_s = trace.pacing.duration_s or float(trace.arrival_s.max(initial=0.0))
-    is_open, count = trace.pacing.loop == "open" and span_s > 0, max(len(trace), 1)
+    span_s = arrival_span_s(trace.arrival_s, trace.pacing.duration_s)
+    is_open, count = trace.pacing.loop == "open" and span_s > 0, max(trace.issued, 1)
     think_s = float(trace.think_s.sum()) / count
     load = {"rate": count / span_s} if is_open else {"clients": trace.pacing.clients, "think_time": think_s}
     size_bytes = max(round(int(trace.size_bytes.sum()) / count), 1)

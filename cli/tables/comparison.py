@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
 from cli.words import LABELS, fraction, number, percent, percent_between, seconds
+from traces.statistics.summary import LEAST_BEYOND
 from validate.compare.compare import DECISIVE, Comparison, OpComparison
 
 
@@ -40,11 +41,14 @@ def _op_rows(op: str, result: OpComparison) -> list[list[str]]:
     ]
     if result.distances is None:
         return rows
+    done = [count - failed for count, failed in zip(result.counts, result.errors, strict=True)]
+    is_few = min(done) < LEAST_BEYOND  # resamples of so few requests hardly vary, so their interval says nothing
     for name, measure in result.measures.items():
         write = (lambda value: f"{number(value)} op/s") if name == "throughput_ops" else seconds
         rows.append([
-            op, LABELS[name], write(measure.a), write(measure.b), percent(measure.log_ratio),
-            percent_between(measure.interval), verdict(name),
+            op, LABELS[name], write(measure.a), write(measure.b),
+            f"{percent(measure.log_ratio)}{' (few)' if is_few else ''}",
+            number(None) if is_few else percent_between(measure.interval), verdict(name),
         ])  # fmt: skip
     low, high = result.distances.w1_interval
     w1 = [f"{result.distances.w1 * 100:.1f}%", f"{low * 100:.1f} … {high * 100:.1f}%"]

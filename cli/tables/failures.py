@@ -114,14 +114,16 @@ def _cells(name: str, window: dict[str, Any], op: str) -> list[str]:
         number(healthy),
         quantile("p50", figures["latency_s"]["p50"], figures["few"]),
         quantile(_TAIL, figures["latency_s"][_TAIL], figures["few"]),
-        number(None) if against is None else _change(against["latency_s"][_TAIL]),
+        number(None) if against is None else _change(against["latency_s"][_TAIL], _TAIL in figures["few"]),
     ]
 
 
-def _change(figure: dict[str, float]) -> str:
-    """Format a difference from the healthy store, if there is any."""
+def _change(figure: dict[str, float], is_few: bool = False) -> str:
+    """Format a difference from the healthy store, if there is any; without its interval if too few requests have it."""
     if not math.isfinite(figure["value"]):
         return number(None)
+    if is_few:
+        return f"{seconds(figure['value'])} (few)"
     return plus_minus(Interval(**figure)) if any(figure.values()) else "none"
 
 

@@ -29,7 +29,7 @@ def opening(result: Timeline) -> list[str]:
     if last["load"] is None:
         return []
     lines = [f"With {millions(last['objects'])} objects, {verdict_line(LoadVerdict.from_json(last['load']))}"]
-    count = sum(state["load"] is not None and state["load"]["status"] == "overloaded" for state in result.states)
+    count = sum(state["load"] is not None and state["load"]["overloaded"] for state in result.states)
     if count:
         lines.append(f"{count} of {len(result.states)} states are overloaded: their latencies have no interval.")
     return lines

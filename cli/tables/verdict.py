@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from cli.tables.grid import Grid
 from cli.words import LABELS, byte_rate, number, seconds
 from sim.analysis.bounds import Bounds, OpenLoad
-from sim.analysis.verdict import NEAR, LoadVerdict, Saturation
+from sim.analysis.first_saturated import Saturation
+from sim.analysis.stretches import FailingStretch
+from sim.analysis.verdict import NEAR, LoadVerdict, OpVerdict
 from sim.replication.objectives import Outcome
 from sim.replication.slo import UTILIZATION, Slo
 from traces.statistics.summary import requests_for
@@ -16,6 +18,8 @@ NOT_ENOUGH = "not enough requests"
 GROWS = "Latency grows as long as this lasts."
 _FEW = "few"
 _NOTABLE = 0.0005  # fraction of failed requests that a verdict mentions
+_MORE_ATTEMPTS = 1.005  # attempts per request that it mentions
+_MOST_OPS = 3  # operations that it names
 
 
 def verdict_line(verdict: LoadVerdict) -> str:
@@ -28,8 +32,53 @@ def verdict_line(verdict: LoadVerdict) -> str:
         who = who if verdict.loop == "closed" else f"{who.rpartition(' ')[0]} and open loops get"
         load = f"{who} {number(verdict.served_ops)} op/s"
     if verdict.errors >= _NOTABLE:
-        load += f", {verdict.errors * 100:.3g}% of the requests fail"
-    return f"{verdict.status}: {load}; {_saturates(verdict, first)}"
+        load += f", {_percent(verdict.errors)} of the requests fail{_by_operation(verdict)}"
+    return "; ".join([f"{verdict.status}: {load}", *_troubles(verdict), _saturates(verdict, first)])
+
+
+def _percent(fraction: float) -> str:
+    """Format so that only all is 100 %, and only none 0 %."""
+    return f"{fraction * 100:.3g}%" if fraction in (0.0, 1.0) or fraction < 0.9995 else "99.9%"
+
+
+def _failing(verdict: LoadVerdict) -> list[tuple[str, OpVerdict]]:
+    """Return the operations of which too many requests fail, the worst first."""
+    found = [(op, each) for op, each in verdict.ops.items() if each.fails or each.is_failing]
+    return sorted(found, key=lambda item: -item[1].errors)[:_MOST_OPS]
+
+
+def _by_operation(verdict: LoadVerdict) -> str:
+    """Return the fractions that fail by operation: `` (PUT 60%, GET 0.2%)``; nothing if there is only one."""
+    found = _failing(verdict)
+    if len(verdict.ops) < 2 or not found:
+        return ""
+    return f" ({', '.join(f'{op} {_percent(each.errors)}' for op, each in found)})"
+
+
+def _troubles(verdict: LoadVerdict) -> list[str]:
+    """State when requests fail or pile up, how often they are repeated, and which parts fail."""
+    lines = [
+        _stretch(op, each.worst)
+        for op, each in _failing(verdict)
+        if each.worst is not None and _is_notable(each.worst.errors, each.errors)
+    ]
+    if verdict.attempts >= _MORE_ATTEMPTS:
+        lines.append(f"{number(verdict.attempts)} attempts per request")
+    if jam := verdict.jam:
+        lines.append(f"up to {jam.in_flight:,} requests pile up from {seconds(jam.start_s)} to {seconds(jam.end_s)}")
+    if verdict.status != "healthy":
+        lines += [f"{text} from {seconds(at_s)}" for at_s, text in verdict.faults]
+    return lines
+
+
+def _is_notable(in_stretch: float, errors: float) -> bool:
+    """Whether in a stretch at least twice as many requests fail as in the whole run, or half as many succeed."""
+    return in_stretch > errors and in_stretch >= min(2 * errors, (1 + errors) / 2)
+
+
+def _stretch(op: str, worst: FailingStretch) -> str:
+    who = f"all {op}s" if worst.failed == worst.requests else f"{_percent(worst.errors)} of the {op}s"
+    return f"{who} fail from {seconds(worst.start_s)} to {seconds(worst.end_s)}"
 
 
 def _saturates(verdict: LoadVerdict, first: Saturation | None) -> str:
@@ -49,8 +98,8 @@ def _name(first: Saturation) -> str:
     return f"{name} and {len(others)} others together" if others else name
 
 
-def bounds_line(result: Bounds) -> str:
-    """State the verdict on a load that was not simulated."""
+def bounds_line(result: Bounds, has_faults: bool = False) -> str:
+    """State the verdict on a load that was not simulated; it does not say healthy of a store with faults."""
     most_ops = result.max_throughput_ops
     if most_ops is None or result.bottleneck is None:
         return "no station limits the rate."
@@ -62,8 +111,9 @@ def bounds_line(result: Bounds) -> str:
     offered_ops = result.load.offered_ops
     if offered_ops > most_ops:
         return f"overloaded: {number(offered_ops)} op/s offered; {limit}. {GROWS}"
-    status = "near saturation" if offered_ops >= NEAR * most_ops else "healthy"
-    return f"{status}: {number(offered_ops)} op/s offered; {limit} ({most_ops / offered_ops:.1f}x)."
+    status = "near saturation" if offered_ops >= NEAR * most_ops else "below saturation" if has_faults else "healthy"
+    more = " The faults of the spec are not counted: simulate." if has_faults else ""
+    return f"{status}: {number(offered_ops)} op/s offered; {limit} ({most_ops / offered_ops:.1f}x).{more}"
 
 
 def backlog_grid(verdict: LoadVerdict) -> Grid:

@@ -35,6 +35,7 @@ from models.swift.stations import Stations
 from models.work import BEST_EFFORT, WORKERS, Work, with_works
 from traces.operations import rows_that
 from traces.random_streams import stream_id, uniforms
+from traces.statistics.arrivals import arrival_span_s
 from traces.trace import Trace
 
 _MOST_READS = 256  # of an audited object; further ones are simulated in visits of several accesses
@@ -226,7 +227,7 @@ def _written_ops(trace: Trace) -> float:
     writes = int(rows_that(trace.op, "changes").sum())
     if not writes or trace.pacing.loop != "open":
         return math.inf if writes else 0.0
-    last_s = trace.pacing.duration_s or float(trace.arrival_s.max())
+    last_s = arrival_span_s(trace.arrival_s, trace.pacing.duration_s)
     return writes / last_s if last_s else math.inf
 
 

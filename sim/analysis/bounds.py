@@ -23,6 +23,7 @@ from sim.analysis.service_demands import Demands, mean_demands
 from sim.engine.outcome import Floats
 from sim.json_form import to_json
 from traces.errors import InputError
+from traces.statistics.arrivals import arrival_rate_ops
 from traces.trace import Trace
 
 
@@ -298,10 +299,10 @@ def _open(mix: _Mix) -> tuple[Between, Between]:
 
 def _offered_ops(requests: Requests) -> float:
     """Return the mean arrival rate."""
-    span_s = requests.pacing.duration_s or float(requests.arrival_s[-1])
-    if not span_s:
+    rate_ops = arrival_rate_ops(requests.arrival_s, requests.pacing.duration_s)
+    if math.isinf(rate_ops):
         raise InputError("all requests arrive at once; the bounds of an open loop need an arrival rate")
-    return len(requests) / span_s
+    return rate_ops
 
 
 def _station_rows(mix: _Mix, throughput_ops: Between) -> list[ResourceBounds]:

@@ -22,9 +22,11 @@ from models.store import Spec, compile_spec
 from sim.analysis.run_end import compile_until_end
 from sim.analysis.saturation import demands_at_saturation, saturation_ops
 from traces.errors import InputError
+from traces.statistics.arrivals import arrival_span_s
 from traces.trace import Trace
 
 _FIRST_ROWS = 1000  # of a trace, which show its rate
+_PARTS = ("host", "rack", "gateway", "proxy", "osd", "drive", "bucket", "pool")  # fields of a fault that name its part
 _DEVIATIONS = 3.0  # times 1/√visits: the load of the busiest of equal stations rarely exceeds their mean by more
 
 
@@ -72,6 +74,8 @@ class Capacity:
         bent: stations whose utilisation does not grow in proportion to the load: they serve a queue in batches, jobs at
             an idle server take longer, or waiting accesses shorten each other's seeks. So it does not show how far they
             are from saturation.
+        members: names of the stations that the capacity is of: all of the role that requests visit.
+        faults: start in s and text of each entry of the spec's `faults`, such as ``host down: host 0``.
     """
 
     station: str | None
@@ -79,6 +83,8 @@ class Capacity:
     capacity_ops: float | None
     rate_ops: float | None
     bent: list[str]
+    members: tuple[str, ...] = ()
+    faults: tuple[tuple[float, str], ...] = ()
 
 
 def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capacity:
@@ -93,20 +99,29 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capa
     if generated is None:
         generated = _has_rate(trace, spec.workload.total_rate)
     rate_ops = spec.workload.total_rate if generated else None
+    faults = _faults_of(spec)
     try:
         if trace.pacing.loop == "mixed":
             raise InputError("how many requests each closed loop issues is not known beforehand")
         network, requests, demands = demands_at_saturation(spec, trace)
     except InputError:  # a feature of the network is not supported
         network, requests = compile_until_end(spec, trace)
-        return Capacity(None, None, None, rate_ops, _bent(network, requests, False))
+        return Capacity(None, None, None, rate_ops, _bent(network, requests, False), faults=faults)
     bent = _bent(network, requests, _reorders(spec, trace))
     most_ops = saturation_ops(demands)
     first = int(most_ops.argmin())
     if math.isinf(most_ops[first]):
-        return Capacity(None, None, None, rate_ops, bent)
+        return Capacity(None, None, None, rate_ops, bent, faults=faults)
     resource = demands.resources[first]
-    return Capacity(resource.name, resource.role, float(most_ops[first]), rate_ops, bent)
+    members = {
+        network.stations[k].name
+        for each, low_s in zip(demands.resources, demands.low_s.tolist(), strict=True)
+        if low_s > 0
+        for k in each.stations
+        if network.stations[k].role == resource.role
+    }
+    most = float(most_ops[first])
+    return Capacity(resource.name, resource.role, most, rate_ops, bent, tuple(sorted(members)), faults)
 
 
 def _bent(network: Network, requests: Requests, reorders: bool) -> list[str]:
@@ -126,12 +141,22 @@ def _reorders(spec: Spec, trace: Trace) -> bool:
     return a != b
 
 
+def _faults_of(spec: Spec) -> tuple[tuple[float, str], ...]:
+    """Return start and text of each fault of a spec, such as ``host down: host 0``."""
+    found = []
+    for fault in getattr(spec, "faults", ()):
+        part = ", ".join(f"{name} {value}" for name, value in fault.model_dump().items() if name in _PARTS)
+        kind = fault.kind.replace("_", " ")
+        found.append((float(getattr(fault, "at", 0.0)), f"{kind}: {part}" if part else kind))
+    return tuple(found)
+
+
 def _has_rate(trace: Trace, rate_ops: float | None) -> bool:
     """Whether the arrivals of a trace have this rate, apart from chance."""
     count = trace.issued
     if rate_ops is None or trace.pacing.loop != "open" or not count:
         return False
-    span_s = trace.pacing.duration_s or float(trace.arrival_s[count - 1])
+    span_s = arrival_span_s(trace.arrival_s, trace.pacing.duration_s)
     return abs(count - rate_ops * span_s) <= _DEVIATIONS * math.sqrt(count) + 1
 
 

@@ -8,17 +8,30 @@ minimum rises from each quarter of the time to the next and ends far above what 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
+from sim.analysis.stretches import FailingStretch, Jam, jam_of, worst_stretch
 from traces.run import Run
+from traces.statistics.arrivals import arrival_rate_ops
+from traces.statistics.summary import subjects_of
 
 QUARTERS = 4
 _LEAST_FRACTION = 0.01  # of the requests, still in flight in the last quarter of an overloaded run
 _DEVIATIONS = 3.0  # times √n: a random walk of n arrivals and departures rarely leads further
+
+
+@dataclass(frozen=True)
+class OpOutcomes:
+    """Numbers of requests of an operation, of those that failed and of their attempts, and the worst stretch."""
+
+    requests: int
+    failed: int
+    attempts: int
+    worst: FailingStretch | None
 
 
 @dataclass(frozen=True)
@@ -34,6 +47,9 @@ class OfferedLoad:
         requests: their number.
         backlog: requests in flight after each quarter of the time in which requests of an open loop arrive.
         grows: whether the backlog grows throughout the run.
+        ops: outcomes by operation, then by those of each group of clients.
+        jam: the worst one of an open loop; None: there is none.
+        end_s: time of the last response.
     """
 
     loop: Literal["open", "closed", "mixed"]
@@ -44,6 +60,9 @@ class OfferedLoad:
     requests: int
     backlog: list[int]
     grows: bool
+    ops: dict[str, OpOutcomes] = field(default_factory=dict)
+    jam: Jam | None = None
+    end_s: float = math.inf
 
 
 def load_of(run: Run) -> OfferedLoad | None:
@@ -53,13 +72,13 @@ def load_of(run: Run) -> OfferedLoad | None:
     pacing, count = run.trace.pacing, len(run)
     errors = float(run.failed.mean())
     completed_ops = count / run.duration_s if run.duration_s else math.inf
+    ops, last_s = {subject: _outcomes(run, subject) for subject in subjects_of(run)}, float(run.column("end_s").max())
     if pacing.loop == "closed":
-        return OfferedLoad("closed", pacing.clients, None, completed_ops, errors, count, [], False)
+        return OfferedLoad("closed", pacing.clients, None, completed_ops, errors, count, [], False, ops, end_s=last_s)
     arrival_s, end_s = np.sort(run.column("arrival_s")), np.sort(run.column("end_s"))
     clients = None
     if pacing.loop == "mixed":
         clients = sum(each.clients for _, each in pacing.groups if each.loop == "closed")
-    span_s = pacing.duration_s or float(arrival_s[-1])
     # Requests in flight when each one arrives, without itself: the minima of a quarter are among them.
     in_flight = np.arange(count) - np.searchsorted(end_s, arrival_s, side="right")
     edges_s = np.linspace(arrival_s[0], arrival_s[-1], QUARTERS + 1)[1:-1]
@@ -67,13 +86,24 @@ def load_of(run: Run) -> OfferedLoad | None:
     return OfferedLoad(
         pacing.loop,
         clients,
-        None if clients is not None else count / span_s if span_s else math.inf,
+        None if clients is not None else arrival_rate_ops(arrival_s, pacing.duration_s),
         completed_ops,
         errors,
         count,
         [int(quarter[-1]) for quarter in quarters],
         _grows([int(quarter.min()) for quarter in quarters], count),
+        ops,
+        jam_of(arrival_s, in_flight),
+        last_s,
     )
+
+
+def _outcomes(run: Run, subject: str) -> OpOutcomes:
+    mine = np.flatnonzero(run.has(subject))
+    mine = mine[np.argsort(run.column("arrival_s")[mine], kind="stable")]
+    failed = run.failed[mine]
+    worst = worst_stretch(run.column("arrival_s")[mine], failed)
+    return OpOutcomes(len(mine), int(failed.sum()), int(run.column("attempts")[mine].sum(dtype=np.int64)), worst)
 
 
 def _grows(least: list[int], count: int) -> bool:

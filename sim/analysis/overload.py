@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from models.network.network import Network
 from models.network.route import Visit
 from models.network.station import Bound, Member, Station
 from models.store import Spec, compile_spec
+from traces.statistics.arrivals import arrival_rate_ops
 from traces.trace import Trace
 from traces.workload.generate import generate
 from traces.workload.keys import UniformKeys
@@ -129,5 +131,7 @@ def _station(network: Network, visit: Visit) -> Station:
 
 def _offered_ops(trace: Trace) -> float:
     """Return the arrival rate of an open loop; 0 of a closed loop, or if all requests arrive at once."""
-    span_s = trace.pacing.duration_s or float(trace.arrival_s.max(initial=0.0))
-    return len(trace) / span_s if trace.pacing.loop == "open" and span_s else 0.0
+    if trace.pacing.loop != "open":
+        return 0.0
+    rate_ops = arrival_rate_ops(trace.arrival_s, trace.pacing.duration_s)
+    return rate_ops if math.isfinite(rate_ops) else 0.0

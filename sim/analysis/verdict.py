@@ -1,57 +1,79 @@
-"""The verdict that opens every answer: what was offered and served, and what saturates first.
+"""The verdict that opens every answer: what was offered and served, what failed, and what saturates first.
+
+It is the first of these states that applies to some part of the run:
+
+- *failing*: at least a fraction `FAILING` of the requests of an operation fails, or `FAILING_FOR_A_TIME` in a stretch
+  (`sim.analysis.stretches`);
+- *overloaded*: more arrives in an open loop than the store can serve;
+- *degraded*: more than a fraction `TOLERATED` of the requests of an operation fails, or requests pile up for a time;
+- *saturated*: a station of a closed loop has no idle time, and more clients only wait;
+- *near saturation*: the load is at least a fraction `NEAR` of the capacity, or a station of an open loop has no idle
+  time;
+- *healthy*: none of them.
 
 An open loop is *overloaded* if its rate exceeds the capacity by expected demands (`sim.analysis.capacity`), or if a
 station has no idle time and the backlog grows throughout the run (`sim.analysis.offered_load`) or requests fail. The
 first rule is exact for any length of run; the second one finds what demands do not show, such as retries. Clients of a
 closed loop wait for responses, so it is never overloaded, but *saturated*.
 
-The capacity is that by demands, unless the utilisation of a station contradicts it or shows it in overload: then it is
-the rate of the run divided by that utilisation.
+The capacity is in `sim.analysis.first_saturated`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from models.work import WORKERS
-from sim.analysis.capacity import Capacity, StationLoad, busiest
+from sim.analysis.capacity import Capacity
+from sim.analysis.first_saturated import BUSY, FULL, TOLERATED, Saturation, of_what_is_up, saturation_of, utilizations
 from sim.analysis.offered_load import OfferedLoad, load_of
+from sim.analysis.stretches import FailingStretch, Jam
 from traces.errors import InputError
 from traces.run import Run
+from traces.statistics.summary import in_order
 
-Status = Literal["healthy", "near saturation", "saturated", "overloaded"]
-Basis = Literal["demands", "utilization"]
+Status = Literal["healthy", "near saturation", "saturated", "degraded", "overloaded", "failing"]
+"""From good to bad: a verdict is the last of them that applies."""
 
 NEAR = 0.8
 """Fraction of the capacity from which a store is near saturation: an M/M/1 queue then takes five service times."""
-_FULL = 0.98  # utilisation of a station without idle time, apart from start and end of a run
-_BUSY = 0.9  # the same in an open loop whose backlog grows
-_CONTRADICTS = 0.9  # a capacity by utilisation below this fraction of that by demands is not due to chance
+FAILING = 0.05
+"""Fraction of failed requests of an operation from which a store is failing."""
+FAILING_FOR_A_TIME = 0.5
+"""The same in a stretch of the run."""
 _CALM, _BURSTY = 4.0, 2.0  # standard deviations of the number of arrivals of a Poisson process
 _LEAST_ERRORS = 0.01  # fraction of failed requests from which a full station sheds load
 
 
 @dataclass(frozen=True)
-class Saturation:
-    """The station that saturates first.
+class OpVerdict:
+    """The outcome of an operation.
 
     Attributes:
-        station, role: its name and role.
-        utilization: fraction of time that its servers are busy in the run.
-        capacity_ops: requests per second at which it saturates.
-        basis: ``demands``: by expected service demands; ``utilization``: the rate of the run over its utilisation.
-        headroom: the capacity over the present rate.
+        requests: their number, in all Runs.
+        served_ops: successful responses per second, over the same time as those of the verdict.
+        errors: fraction of the requests that failed.
+        attempts: mean number per request.
+        worst: the stretch in which requests fail most, in the Run where most fail; None: none do, or too few.
     """
 
-    station: str
-    role: str
-    utilization: float
-    capacity_ops: float
-    basis: Basis
-    headroom: float
+    requests: int
+    served_ops: float
+    errors: float
+    attempts: float
+    worst: FailingStretch | None
+
+    @property
+    def fails(self) -> bool:
+        """Whether more requests fail than in a healthy store."""
+        return self.errors > TOLERATED
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether so many requests fail, in the whole run or a stretch, that the store is failing."""
+        return self.errors >= FAILING or (self.worst is not None and self.worst.errors >= FAILING_FOR_A_TIME)
 
 
 @dataclass(frozen=True)
@@ -59,8 +81,7 @@ class LoadVerdict:
     """The verdict on the load of one or several simulated Runs of a spec; figures are means over the Runs.
 
     Attributes:
-        status: ``healthy``, ``near saturation`` (from 80 % of the capacity), ``saturated`` (closed loop: more clients
-            only wait) or ``overloaded`` (open loop).
+        status: the worst of the states that apply (see the module).
         loop: ``open``, ``closed``, or ``mixed`` for groups of both.
         clients: of closed loops; None: open loop.
         offered_ops: arrivals per second of an open loop; None: closed loop.
@@ -69,6 +90,11 @@ class LoadVerdict:
         saturates_first: None: no station limits the rate.
         backlog: mean number of requests in flight after each quarter of the time in which requests of an open loop
             arrive.
+        overloaded: whether more requests arrive than the store can serve, also if it is failing.
+        attempts: mean number per request.
+        ops: outcomes by operation, then by those of each group of clients.
+        jam: the worst time in which requests pile up; None: there is none, or it lasts for the whole run.
+        faults: of the spec, with their starts in s; those after the last response are left out.
     """
 
     status: Status
@@ -79,11 +105,11 @@ class LoadVerdict:
     errors: float
     saturates_first: Saturation | None
     backlog: list[float]
-
-    @property
-    def overloaded(self) -> bool:
-        """Whether more requests arrive than the store can serve."""
-        return self.status == "overloaded"
+    overloaded: bool = False
+    attempts: float = 1.0
+    ops: dict[str, OpVerdict] = field(default_factory=dict)
+    jam: Jam | None = None
+    faults: list[tuple[float, str]] = field(default_factory=list)
 
     @property
     def severity(self) -> tuple[int, float]:
@@ -94,8 +120,19 @@ class LoadVerdict:
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> LoadVerdict:
         """Create the verdict from its JSON values."""
-        first = data["saturates_first"]
-        return LoadVerdict(**{**data, "saturates_first": None if first is None else Saturation(**first)})
+        first, jam = data["saturates_first"], data["jam"]
+        known = {
+            "saturates_first": None if first is None else Saturation(**first),
+            "ops": {op: _op_from_json(each) for op, each in data["ops"].items()},
+            "jam": None if jam is None else Jam(**jam),
+            "faults": [(at_s, text) for at_s, text in data["faults"]],
+        }
+        return LoadVerdict(**{**data, **known})
+
+
+def _op_from_json(data: Mapping[str, Any]) -> OpVerdict:
+    worst = data["worst"]
+    return OpVerdict(**{**data, "worst": None if worst is None else FailingStretch(**worst)})
 
 
 def verdict_on_run(run: Run, capacity: Capacity | None) -> LoadVerdict | None:
@@ -122,31 +159,75 @@ def verdict_of(
     first, is_open = loads[0], loads[0].loop == "open"
     offered_ops = _mean([load.offered_ops for load in loads if load.offered_ops is not None]) if is_open else None
     completed_ops, errors = _mean([load.completed_ops for load in loads]), _mean([load.errors for load in loads])
-    busy = _utilizations(stations)
+    busy = utilizations(stations)
+    capacity = None if capacity is None else of_what_is_up(capacity, stations)
     full = max((each.load for each in busy), default=0.0)
     by_demands = capacity is not None and offered_ops is not None and _beyond(loads, offered_ops, capacity)
     if by_demands and capacity is not None and capacity.rate_ops is not None and offered_ops is not None:
         offered_ops = max(offered_ops, capacity.rate_ops)
-    grows = 2 * sum(load.grows for load in loads) > len(loads) and full >= _BUSY
-    sheds = is_open and full >= _FULL and errors >= _LEAST_ERRORS
-    by_run = (grows or sheds) and not by_demands
-    overloaded, present_ops = by_demands or by_run, offered_ops or completed_ops
-    found = _saturates_first(busy, completed_ops, present_ops, None if by_run else capacity)
-    in_run = _saturates_first(busy, completed_ops, present_ops, None) if overloaded else None
-    if in_run is not None and in_run.utilization >= _BUSY and in_run.capacity_ops < present_ops:
-        found = in_run  # so that no more is served than the capacity, which demands have apart from chance
-    status: Status = "overloaded" if overloaded else _status(found, is_open)
+    grows = 2 * sum(load.grows for load in loads) > len(loads) and full >= BUSY
+    sheds = is_open and full >= FULL and errors >= _LEAST_ERRORS
+    overloaded = by_demands or grows or sheds
+    found = saturation_of(busy, completed_ops, offered_ops, errors, capacity, overloaded, by_demands)
     rate_ops = completed_ops if overloaded or offered_ops is None else offered_ops
+    ops = _ops(loads, rate_ops)
+    jam = None if overloaded else _worst_jam(loads)
     backlog = [_mean(list(each)) for each in zip(*(load.backlog for load in loads), strict=False)]
-    return LoadVerdict(status, first.loop, first.clients, offered_ops, rate_ops * (1 - errors), errors, found, backlog)
+    end_s = max(load.end_s for load in loads)
+    return LoadVerdict(
+        _status(found, is_open, overloaded, ops, errors, jam),
+        first.loop,
+        first.clients,
+        offered_ops,
+        rate_ops * (1 - errors),
+        errors,
+        found,
+        backlog,
+        overloaded,
+        sum(each.attempts * each.requests for each in ops.values()) / sum(each.requests for each in ops.values())
+        if ops
+        else 1.0,
+        ops,
+        jam,
+        [] if capacity is None else [each for each in capacity.faults if each[0] < end_s],
+    )
 
 
-def _status(found: Saturation | None, is_open: bool) -> Status:
-    if found is None:
-        return "healthy"
-    if not is_open and found.utilization >= _FULL:
-        return "saturated"
-    return "near saturation" if 1 / found.headroom >= NEAR else "healthy"
+def _ops(loads: Sequence[OfferedLoad], rate_ops: float) -> dict[str, OpVerdict]:
+    """Merge the outcomes of the Runs by operation, given the rate of all requests."""
+    total, found = sum(load.requests for load in loads), {}
+    for op in in_order(op for load in loads for op in load.ops):
+        each = [load.ops[op] for load in loads if op in load.ops]
+        requests, failed = sum(one.requests for one in each), sum(one.failed for one in each)
+        worst = max((one.worst for one in each if one.worst), key=lambda one: (one.failed, one.errors), default=None)
+        attempts = sum(one.attempts for one in each) / requests
+        found[op] = OpVerdict(requests, rate_ops * (requests - failed) / total, failed / requests, attempts, worst)
+    return found
+
+
+def _worst_jam(loads: Sequence[OfferedLoad]) -> Jam | None:
+    """Return the worst jam if at least half of the Runs have one: one of a single Run may be due to chance."""
+    jams = [load.jam for load in loads if load.jam is not None]
+    return max(jams, key=lambda jam: jam.in_flight) if jams and 2 * len(jams) >= len(loads) else None
+
+
+def _status(
+    found: Saturation | None,
+    is_open: bool,
+    overloaded: bool,
+    ops: Mapping[str, OpVerdict],
+    errors: float,
+    jam: Jam | None,
+) -> Status:
+    is_full = found is not None and found.utilization >= FULL
+    applies: dict[Status, bool] = {
+        "failing": errors >= FAILING or any(each.is_failing for each in ops.values()),
+        "overloaded": overloaded,
+        "degraded": jam is not None or errors > TOLERATED or any(each.fails for each in ops.values()),
+        "saturated": is_full and not is_open,
+        "near saturation": is_full or (found is not None and 1 / found.headroom >= NEAR),
+    }
+    return next((status for status, holds in applies.items() if holds), "healthy")
 
 
 def _beyond(loads: Sequence[OfferedLoad], offered_ops: float, capacity: Capacity) -> bool:
@@ -164,47 +245,6 @@ def _beyond(loads: Sequence[OfferedLoad], offered_ops: float, capacity: Capacity
     excess = 1 - capacity.capacity_ops / offered_ops
     backlog = _mean([load.backlog[-1] / load.requests for load in loads])
     return excess > _BURSTY * chance and backlog > excess / 2
-
-
-def _utilizations(stations: Sequence[Sequence[Mapping[str, Any]]]) -> list[StationLoad]:
-    """Return the mean utilisation of each station with a limited number of servers that requests may need."""
-    each: dict[str, list[Mapping[str, Any]]] = {}
-    for rows in stations:
-        for row in rows:
-            if row["servers"] is not None and row["visits"] and row["role"] != WORKERS:
-                each.setdefault(row["name"], []).append(row)
-    return [
-        StationLoad(
-            name,
-            rows[0]["role"],
-            math.fsum(row["utilization"] for row in rows) / len(stations),
-            sum(row["visits"] for row in rows),
-        )
-        for name, rows in each.items()
-    ]
-
-
-def _saturates_first(
-    busy: Sequence[StationLoad], completed_ops: float, present_ops: float, capacity: Capacity | None
-) -> Saturation | None:
-    """Return the station that saturates first: by demands, unless there are none or utilisation contradicts them."""
-    bent = capacity.bent if capacity and capacity.station else ()
-    measured = busiest(each for each in busy if each.station not in bent or each.load >= _FULL)
-    measured_ops = math.inf if measured is None else completed_ops / measured.load
-    if capacity is not None and capacity.station is not None and capacity.role and capacity.capacity_ops:
-        limit_ops = capacity.capacity_ops
-        is_served = present_ops <= completed_ops and limit_ops < completed_ops  # a closed loop shows that it can be
-        if measured_ops >= _CONTRADICTS * limit_ops and not is_served:
-            known = {each.station: each.load for each in busy}
-            utilization = known.get(capacity.station, min(completed_ops / limit_ops, 1.0))
-            return Saturation(
-                capacity.station, capacity.role, utilization, limit_ops, "demands", limit_ops / present_ops
-            )
-    if measured is None:
-        return None
-    return Saturation(
-        measured.station, measured.role, measured.load, measured_ops, "utilization", measured_ops / present_ops
-    )
 
 
 def _mean(values: Sequence[float]) -> float:

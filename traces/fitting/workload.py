@@ -15,6 +15,7 @@ from traces.fitting.sizes import fit_sizes
 from traces.operations import OPS, rows_that
 from traces.run import Run
 from traces.spec_file import validated
+from traces.statistics.arrivals import arrival_span_s
 from traces.statistics.burstiness import tick
 from traces.trace import Trace, refuse_mixed
 from traces.workload.keys import WriteOnceReadOnce
@@ -93,6 +94,8 @@ def _open(trace: Trace) -> dict[str, Any]:
     limit = trace.pacing.duration_s
     if not len(at):
         raise InputError(f"no request is due within the {limit:g} s of the trace; nothing to fit")
+    if limit is not None and arrival_span_s(at, limit) < limit:
+        limit = None  # the requests ended before
     # n arrivals represent n mean gaps: add half a gap on either side. A coarse clock rounds down: add its last tick.
     begin, end = (0.0, limit) if limit is not None else (float(at[0]), float(at[-1]))
     tick_s = tick(at) if limit is None else 0.0

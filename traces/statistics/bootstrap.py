@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from traces.random_streams import stream_id, uniforms
 from traces.run import Run
+from traces.statistics.spans import span_s
 from traces.statistics.summary import QUANTILES, Floats, latencies, quantiles
 
 Indices = NDArray[np.int64]
@@ -76,10 +77,10 @@ def interval(values: Floats, confidence: float) -> list[float]:
 
 def _gaps_s(run: Run, op: str) -> Floats:
     """Return the times between successful completions of an operation; their mean is 1 / throughput."""
-    issued = run.has(op)
-    end_s = np.sort(run.column("end_s")[issued & ~run.failed])
-    end_s[-1] = run.column("end_s")[issued].max()
-    return np.diff(end_s, prepend=run.column("arrival_s")[issued].min())
+    begin_s, last_s = span_s(run, op)
+    end_s = np.sort(run.column("end_s")[run.has(op) & ~run.failed])
+    end_s[-1] = last_s
+    return np.diff(end_s, prepend=begin_s)
 
 
 def _blocks(n: int, seed: int, stream: str) -> tuple[Indices, int]:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from traces.operations import OPS
 from traces.run import Run
+from traces.statistics.spans import span_s
 
 Floats = NDArray[np.float64]
 
@@ -44,9 +45,9 @@ def summarise(run: Run) -> dict[str, Any]:
         "p25", "p50", "p75", "p90", "p95", "p99", "p99_9", "max"}}, …}, "duration_s"}``. `count` is the number of
         requests of the operation, `errors` the number of those that failed. Latencies are those of successful requests,
         in seconds from the intended start; NaN if there are none. Throughput is that of successful requests over the
-        operation's own window, from first intended start to last end, so that a write phase does not dilute the reads
-        after it. Operations without requests are absent. If the Run has groups of clients, the operations of all
-        requests are followed by those of each group, named ``backup.PUT``.
+        time of their phase (`span_s`), which is the whole Run unless operations follow each other. Operations without
+        requests are absent. If the Run has groups of clients, the operations of all requests are followed by those of
+        each group, named ``backup.PUT``.
     """
     return {"ops": {op: _summary(run, op) for op in subjects_of(run)}, "duration_s": run.duration_s}
 
@@ -54,7 +55,8 @@ def summarise(run: Run) -> dict[str, Any]:
 def _summary(run: Run, op: str) -> dict[str, Any]:
     issued = run.has(op)
     done = issued & ~run.failed
-    window_s = float(run.column("end_s")[issued].max() - run.column("arrival_s")[issued].min())
+    begin_s, end_s = span_s(run, op)
+    window_s = end_s - begin_s
     moved = float(run.column("transfer_bytes")[done].sum())
     return {
         "count": int(issued.sum()),

@@ -139,9 +139,9 @@ def compare(
     A measure of `DECISIVE` is within tolerance if |ln(A / B)| <= ln(1 + tolerance), and `w1` if it is at most the
     tolerance. It *differs* if its value and its whole confidence interval are beyond the tolerance, so noise alone
     never makes a difference. It is *unsure* if its interval contains the limit, because requests are too few or too
-    irregular. An operation differs if a measure differs, or if only one side has (successful) requests of it; the Runs
-    differ if an operation differs. Groups of clients are compared if both Runs have them. `progress` is called with the
-    fraction done.
+    irregular. An operation differs if a measure differs, or
+    if only one side has (successful) requests of it; the Runs differ if an operation differs. Groups of clients are
+    compared if both Runs have them. `progress` is called with the fraction done.
 
     Raises:
         InputError: neither Run has a request, or tolerance or confidence is out of range.

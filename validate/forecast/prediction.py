@@ -19,6 +19,7 @@ from sim.simulate import simulate
 from traces.operations import OPS
 from traces.run import Run
 from traces.statistics.bootstrap import interval, resample
+from traces.statistics.spans import span_s
 from traces.statistics.summary import Floats, latencies, ops_of, quantiles, summarise
 from validate.compare.compare import comparable_quantiles, distances
 from validate.compare.measured import Measured
@@ -161,19 +162,25 @@ def predict(spec: Spec, measured: Sequence[Measured], seeds: int, seed: int) -> 
 
 
 def end_to_end(runs: Sequence[Run]) -> Run:
-    """Concatenate several Runs into one, in time, separately for each operation.
+    """Concatenate several Runs into one, in time, separately for each phase.
 
-    The result is for statistics by operation: the times of different operations no longer match.
+    The result is for statistics by operation: the times of operations in different phases no longer match.
     """
-    end_s = np.zeros(len(OPS))
+    spans = [{op: span_s(run, op) for op in ops_of(run)} for run in runs]
+    begins_s = {op: own[op][0] for own in reversed(spans) for op in own}
+    lasts_s = {op: sum(own[op][1] - own[op][0] for own in spans if op in own) for op in begins_s}
+    at_s: dict[str, float] = {}
+    phase_s, begin_s, end_s = -math.inf, 0.0, 0.0
+    for op in sorted(begins_s, key=lambda op: begins_s[op]):  # the phases follow each other as in the first Run
+        if begins_s[op] > phase_s:
+            phase_s, begin_s = begins_s[op], end_s
+        at_s[op], end_s = begin_s, max(end_s, begin_s + lasts_s[op])
     tables = []
-    for run in runs:
+    for run, own in zip(runs, spans, strict=True):
         shift_s = np.zeros(len(OPS))
-        for op in np.unique(run.op):
-            mine = run.op == op
-            begin_s = run.column("arrival_s")[mine].min()
-            shift_s[op] = end_s[op] - begin_s
-            end_s[op] += run.column("end_s")[mine].max() - begin_s
+        for op, (from_s, until_s) in own.items():
+            shift_s[OPS.index(op)] = at_s[op] - from_s
+            at_s[op] += until_s - from_s
         table, shift = run.requests, pa.array(shift_s[run.op])
         for name in ("arrival_s", "start_s", "first_byte_s", "end_s"):
             at = table.schema.get_field_index(name)

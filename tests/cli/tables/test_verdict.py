@@ -4,7 +4,9 @@ from dataclasses import replace
 
 from cli.tables.operations import ordered
 from cli.tables.verdict import few_note, quantile, verdict_line
-from sim.analysis.verdict import LoadVerdict, Saturation
+from sim.analysis.first_saturated import Saturation
+from sim.analysis.stretches import FailingStretch, Jam
+from sim.analysis.verdict import LoadVerdict, OpVerdict
 from sim.replication.slo import Slo
 
 FIRST = Saturation("host cpu", "host cpu", 0.62, 13_000.0, "demands", 1.6)
@@ -23,7 +25,9 @@ def test_a_verdict_is_a_line_that_begins_with_the_status():
     line = verdict_line(HEALTHY)
     assert line.startswith("healthy: 8,000 of 8,000 op/s")
     assert all(text in line for text in ("host cpu", "62%", "13,000 op/s", "1.6x"))
-    overloaded = verdict_line(replace(HEALTHY, status="overloaded", offered_ops=20_000.0, served_ops=12_900.0))
+    overloaded = verdict_line(
+        replace(HEALTHY, status="overloaded", overloaded=True, offered_ops=20_000.0, served_ops=12_900.0)
+    )
     assert overloaded.startswith("overloaded: 12,900 of 20,000 op/s")
     assert "Latency grows" in overloaded
     closed = replace(HEALTHY, status="saturated", loop="closed", clients=8, offered_ops=None, errors=0.02)
@@ -32,6 +36,26 @@ def test_a_verdict_is_a_line_that_begins_with_the_status():
     assert "no station" in verdict_line(replace(HEALTHY, saturates_first=None))
     for verdict in (HEALTHY, closed):
         assert "\n" not in verdict_line(verdict)
+
+
+def test_a_verdict_says_what_fails_when_and_why():
+    ops = {
+        "GET": OpVerdict(9000, 90.0, 0.0, 1.0, None),
+        "PUT": OpVerdict(1000, 4.0, 0.6, 2.0, FailingStretch(60.0, 420.0, 600, 600)),
+        "LIST": OpVerdict(100, 0.98, 0.02, 1.0, FailingStretch(1.0, 2.0, 100, 4)),
+    }
+    failing = replace(
+        HEALTHY, status="failing", errors=0.06, attempts=1.1, ops=ops, jam=Jam(61.0, 62.0, 1234),
+        faults=[(60.0, "reshard: bucket 0")],
+    )  # fmt: skip
+    line = verdict_line(failing)
+    assert line.startswith("failing: 8,000 of 8,000 op/s served, 6% of the requests fail (PUT 60%, LIST 2%); ")
+    assert "all PUTs fail from 60.0 s to 420 s" in line
+    assert "4% of the LISTs fail from 1.00 s to 2.00 s" in line
+    assert "1.10 attempts per request" in line
+    assert "up to 1,234 requests pile up from 61.0 s to 62.0 s" in line
+    assert "reshard: bucket 0 from 60.0 s" in line
+    assert "99.9% of the requests fail" in verdict_line(replace(failing, errors=0.99999))
 
 
 def test_a_quantile_that_too_few_requests_support_is_marked_and_explained():

@@ -68,12 +68,14 @@ def test_bursts_of_a_stable_load_are_no_overload():
         assert len(overloaded) <= len(SEEDS) / 25
 
 
-def test_a_stall_that_drains_is_no_overload():
+def test_a_stall_that_drains_is_no_overload_but_degrades():
     stall = "faults=[{kind: slow_drive, drive: 0, speed: 0.05, at: 2.5s, until: 3s}]"
     for by_demands in (True, False):
         verdict = judged(queue(0.5, 1, 3000, stall), 1, by_demands)
         assert max(verdict.backlog) > 100, "the stall is not felt"
-        assert verdict.status in ("healthy", "near saturation")
+        assert (verdict.status, verdict.overloaded) == ("degraded", False)
+        assert 2.5 < verdict.jam.start_s < 3.1 < verdict.jam.end_s < 4
+        assert verdict.jam.in_flight > 100
 
 
 def test_requests_that_time_out_under_a_full_station_are_an_overload():
