@@ -18,8 +18,8 @@ from models.devices.waiting import DRIVE
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.station import Station
-from models.store import Spec, compile_spec
-from sim.analysis.run_end import compile_until_end
+from models.store import Spec, before, compile_spec
+from sim.analysis.run_end import compile_until_end, latest_end_s
 from sim.analysis.saturation import demands_at_saturation, saturation_ops
 from traces.errors import InputError
 from traces.statistics.arrivals import arrival_span_s
@@ -99,7 +99,7 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capa
     if generated is None:
         generated = _has_rate(trace, spec.workload.total_rate)
     rate_ops = spec.workload.total_rate if generated else None
-    faults = _faults_of(spec)
+    faults = _faults_of(before(spec, latest_end_s(spec, trace))) if spec.faults else ()
     try:
         if trace.pacing.loop == "mixed":
             raise InputError("how many requests each closed loop issues is not known beforehand")

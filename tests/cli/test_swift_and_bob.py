@@ -50,7 +50,8 @@ def test_bounds_contain_what_is_simulated(capsys, name):
     served_ops = sum(op["throughput_ops"] for op in forecast["ops"].values())
     mean_s = sum(op["count"] * op["latency_s"]["mean"] for op in forecast["ops"].values())
     assert bounds["max_throughput_ops"] >= 0.99 * served_ops > 0
-    assert 0 < bounds["response_s"]["low"] <= 1.01 * mean_s / sum(op["count"] for op in forecast["ops"].values())
+    count = sum(op["count"] for op in forecast["ops"].values())  # of a few, the mean is not known to 1 %
+    assert 0 < bounds["response_s"]["low"] <= 1.03 * mean_s / count
     assert "nowhere" not in json.dumps(bounds)
 
 

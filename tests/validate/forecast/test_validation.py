@@ -351,7 +351,7 @@ def test_the_command_checks_and_writes_what_it_prints(folder, tmp_path, capsys):
     assert result == json.loads(out.read_text())
     assert set(result) == {
         "spec", "profile", "runs", "configurations", "summary", "tolerances", "repeatability_factor", "seeds",
-        "verdict", "warnings",
+        "verdict", "warnings", "made",
     }  # fmt: skip
     assert set(result["runs"][0]) == {"run", "usable", "issues", "figures", "configuration", "fitted"}
     assert set(result["configurations"][0]) == {"configuration", "runs", "loop", "fitted", "ops"}
