@@ -58,7 +58,7 @@ class DriveTimes(Strict):
         return 1 if self.disk is None else self.reorder_depth
 
     def at_depth(self, waiting: float) -> Self:
-        """Return the drives with the times of hard disks at which so many accesses wait on average, at least 1.
+        """Return the drives with the times of hard disks at which `waiting` accesses wait on average, at least 1.
 
         A durable write that is given stays as it is, as what it consists of is not known.
         """

@@ -25,6 +25,6 @@ def disk_queue(spec: MinioSpec, trace: Trace) -> DiskQueue:
 
 
 def with_waiting(spec: MinioSpec, waiting: float) -> MinioSpec:
-    """Return the spec with the times of hard disks at which so many accesses wait on average, at least 1."""
+    """Return the spec with the times of hard disks at which `waiting` accesses wait on average, at least 1."""
     pools = tuple(pool.model_copy(update={"drives": pool.drives.at_depth(waiting)}) for pool in spec.pools)
     return spec.model_copy(update={"drives": spec.drives.at_depth(waiting), "pools": pools})

@@ -23,5 +23,5 @@ def disk_queue(spec: SwiftSpec, trace: Trace) -> DiskQueue:
 
 
 def with_waiting(spec: SwiftSpec, waiting: float) -> SwiftSpec:
-    """Return the spec with the times of hard disks at which so many accesses wait on average, at least 1."""
+    """Return the spec with the times of hard disks at which `waiting` accesses wait on average, at least 1."""
     return spec.model_copy(update={"drives": spec.drives.at_depth(waiting)})

@@ -72,7 +72,7 @@ class OpVerdict:
 
     @property
     def is_failing(self) -> bool:
-        """Whether so many requests fail, in the whole run or a stretch, that the store is failing."""
+        """Whether enough requests fail, in the whole run or a stretch, for the store to be failing."""
         return self.errors >= FAILING or (self.worst is not None and self.worst.errors >= FAILING_FOR_A_TIME)
 
 

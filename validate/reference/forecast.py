@@ -276,7 +276,7 @@ def _row_result(row: Row, sampled: _Sampled) -> dict[str, Any]:
         "measured": dict(row.measured),
         "predicted": predicted,
         "range": {name: np.quantile(samples[name], RANGE).tolist() for name in row.measured},
-        "noise": {name: _noise(samples[name]) for name in row.measured},
+        "noise": {name: noise_of(samples[name]) for name in row.measured},
         "ratio": {name: predicted[name] / value for name, value in row.measured.items()},
         "measured_s": row.measured_s,
         "simulated_s": float(np.median(sampled.simulated_s)) if sampled.simulated_s else None,
@@ -284,7 +284,7 @@ def _row_result(row: Row, sampled: _Sampled) -> dict[str, Any]:
     }
 
 
-def _noise(samples: Sequence[float]) -> float | None:
+def noise_of(samples: Sequence[float]) -> float | None:
     """Return the standard error of the logarithm of a figure over replications; None if there is only one."""
     if len(samples) < 2:
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from traces.spec_file import load_mapping
 from traces.statistics.summary import latencies, ops_of
 from validate.compare.measured import Measured
 from validate.reference.figures import ALL, figure, first_half, is_tail
+from validate.reference.forecast import noise_of
 from validate.reference.rows import Row
 from validate.replay.cpu_usage import SIDES, measured_cpu_s, modelled_cpu_s
 from validate.replay.recorded_faults import with_faults
@@ -136,9 +136,6 @@ def _predicted(job: _Job, fitted: frozenset[tuple[str, int]]) -> _Predicted:
         samples = [figures[op, figure_name] for figures, _, _ in found]
         halves = [half[op, figure_name] for _, half, _ in found if (op, figure_name) in half]
         predicted = float(np.median(samples))
-        noise = None
-        if len(samples) > 1:
-            noise = float(np.std(np.log(np.maximum(samples, 1e-12)), ddof=1)) / math.sqrt(len(samples))
         low, high = bands.get((op, figure_name), (None, None))
         lines.append(
             Line(
@@ -149,7 +146,7 @@ def _predicted(job: _Job, fitted: frozenset[tuple[str, int]]) -> _Predicted:
                 known,
                 value,
                 predicted,
-                noise,
+                noise_of(samples),
                 low,
                 high,
                 simple.figure(simple.bounds, op, figure_name),

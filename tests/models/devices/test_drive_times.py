@@ -126,7 +126,7 @@ def test_no_requests_leave_the_times_as_they_are(store: str) -> None:
 @pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.8, 0.95])
 def test_the_queue_of_an_open_loop_is_a_fixed_point(store: str, load: float) -> None:
-    """At a utilisation u an M/M/1 queue has u / (1 - u) accesses, and with so many waiting the utilisation is u."""
+    """At a utilisation u an M/M/1 queue has u / (1 - u) accesses, and with that number waiting the utilisation is u."""
     spec = cluster(store, rate=1)
     trace = generate(spec.workload, 0)
     saturated_ops = 1 / busy_s(*compile_spec(spec, trace, saturated=True))
