@@ -115,6 +115,8 @@ class Lognormal(Strict):
     )
 
     def quantile(self, u: Floats) -> Floats:
+        if not self.cv:
+            return np.ones_like(u)  # also at u = 0, where the normal quantile is infinite
         sigma2 = math.log1p(self.cv**2)
         value: Floats = np.exp(math.sqrt(sigma2) * scipy.special.ndtri(u) - sigma2 / 2)
         return value

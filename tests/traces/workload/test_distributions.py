@@ -171,3 +171,7 @@ def test_a_bare_size_is_fixed_also_in_a_mixture() -> None:
 def test_impossible_laws_are_refused(kind: Any, fields: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
         kind(**fields)
+
+
+def test_a_lognormal_without_variation_is_constant_from_its_least_quantile_on() -> None:
+    assert Lognormal(cv=0).quantile(np.array([0.0, 0.5, 1 - 2**-53])).tolist() == [1.0, 1.0, 1.0]
