@@ -52,7 +52,7 @@ schema: .venv/ready
 	$(BIN)/python -c 'import json; from models.store import json_schema; print(json.dumps(json_schema(), indent=1))' \
 	  > docs/spec.schema.json
 
-# Every known figure of a real store next to its prediction, with bands: an hour.
+# Every known figure of a real store next to its prediction, with bands: some 20 minutes on two cores.
 scoreboard: .venv/ready
 	$(BIN)/tailcast reference run --all --uncertainty 80% --against docs/scoreboard.csv --out docs/scoreboard.csv --force --report out/scoreboard.html
 
