@@ -25,7 +25,7 @@ from traces.errors import InputError
 from traces.statistics.arrivals import arrival_span_s
 from traces.trace import Trace
 
-_FIRST_ROWS = 1000  # of a trace, which show its rate
+_FIRST_ROWS = 1000  # of a trace, whose service times are compared
 _PARTS = ("host", "rack", "gateway", "proxy", "osd", "drive", "bucket", "pool")  # fields of a fault that name its part
 _DEVIATIONS = 3.0  # times 1/√visits: the load of the busiest of equal stations rarely exceeds their mean by more
 

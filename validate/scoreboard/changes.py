@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from validate.reference.forecast import LEAST
 from validate.scoreboard.lines import Line
 from validate.scoreboard.summary import kind_of
 
@@ -16,8 +17,6 @@ SIGNIFICANT = 4.0
 
 _ROUNDING = 1e-4
 """Boards are written with six digits."""
-
-_LEAST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Change:
     @property
     def log_ratio(self) -> float:
         """Logarithm of the present prediction over the earlier one."""
-        return math.log(max(self.now.predicted, _LEAST) / max(self.before.predicted, _LEAST))
+        return math.log(max(self.now.predicted, LEAST) / max(self.before.predicted, LEAST))
 
     @property
     def is_significant(self) -> bool:

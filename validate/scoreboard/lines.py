@@ -12,14 +12,13 @@ from typing import Any
 from traces.errors import InputError
 from traces.suggestions import no_such_file
 from traces.tables import atomic_file
+from validate.reference.forecast import LEAST
 
 FITTED, KNOWN, UNSEEN = "fitted", "known", "unseen"
 """What the model knew of a figure: values were fitted to it; it was known when the model changed; neither."""
 
 STATEMENT = "statement"
 """The figure of a published statement: measured is 1, and predicted 1 if it holds in the model, else 0."""
-
-_LEAST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class Line:
 
 def error_of(predicted: float, measured: float) -> float:
     """Return greater / lesser - 1."""
-    ratio = math.log(max(predicted, _LEAST) / max(measured, _LEAST))
+    ratio = math.log(max(predicted, LEAST) / max(measured, LEAST))
     return math.expm1(abs(ratio))
 
 
