@@ -94,9 +94,11 @@ def _age(process: psutil.Process) -> tuple[float, int]:
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Whether the very process runs; a zombie does not."""
+    """Whether the very process runs; a zombie does not, but with other threads it still holds its sockets and files."""
     try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        if not process.is_running():
+            return False
+        return process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1
     except psutil.NoSuchProcess:
         return False
 

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from validate.lab import processes
@@ -27,6 +28,20 @@ def test_a_process_and_its_children_are_found_by_their_mark_and_ended(tmp_path: 
     assert processes.end(found, 10) == []
     assert processes.marked([mark]) == {mark: ()}
     assert not any(map(processes.is_alive, found))
+
+
+def test_a_process_whose_first_thread_alone_has_ended_is_alive(tmp_path: Path) -> None:
+    second = "threading.Thread(target=time.sleep, args=(60,)).start()"
+    code = f"import ctypes, threading, time; {second}; ctypes.CDLL(None).pthread_exit(None)"
+    process = processes.start(str(tmp_path), [sys.executable, "-c", code], os.environ, tmp_path / "log")
+    assert process is not None
+    limit_s = time.monotonic() + 20
+    while process.status() != psutil.STATUS_ZOMBIE and time.monotonic() < limit_s:
+        time.sleep(0.02)
+    assert process.status() == psutil.STATUS_ZOMBIE and process.num_threads() == 2
+    assert processes.is_alive(process)
+    assert processes.end([process], 10, at_once=True) == []
+    assert not processes.is_alive(process)
 
 
 def test_a_process_is_found_as_soon_as_it_is_started_and_not_as_a_zombie(tmp_path: Path) -> None:
