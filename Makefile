@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test nightly coverage lint kernel header kernel-debug kernel-sanitize schema bench scoreboard minio ceph swift box clean
 
-demo: .venv/ready
+demo: .venv/built
 	$(BIN)/tailcast demo --force
 
 test: .venv/ready
@@ -71,15 +71,20 @@ ceph swift: .venv/ready
 box: .venv/ready
 	-$(BIN)/python -c 'from validate.lab.box.requirements import require; require(print)'
 
-.venv/ready: .venv/installed sim/engine/compiled/build.py $(wildcard sim/engine/compiled/kernel/*.[ch])
+.venv/built: .venv/installed sim/engine/compiled/build.py $(wildcard sim/engine/compiled/kernel/*.[ch])
 	$(BUILD)
+	touch $@
+
+# Development needs more: tests, lint and benchmarks.
+.venv/ready: .venv/built
+	TAILCAST_NO_KERNEL=1 $(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
 	touch $@
 
 # Debian's python3 comes without the venv module's pip. The kernel is built above, if need be with Zig in .venv.
 .venv/installed: pyproject.toml setup.py
 	$(PYTHON) -c 'import ensurepip' 2>/dev/null || (apt-get update -qq && apt-get install -y -qq python3-venv)
 	$(PYTHON) -m venv .venv
-	TAILCAST_NO_KERNEL=1 $(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,bench]' $$($(BUILD) --requirements)
+	TAILCAST_NO_KERNEL=1 $(BIN)/pip install --quiet --disable-pip-version-check -e . $$($(BUILD) --requirements)
 	touch $@
 
 clean:

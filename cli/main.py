@@ -115,7 +115,7 @@ class _Imported(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in SUMMARIES:
             raise KeyError(name)
-        module = importlib.import_module(f"cli.commands.{name}")
+        module = importlib.import_module(f".commands.{name}", __package__)
         group = getattr(module, "app", None)
         if group is None:
             group = typer.Typer()

@@ -91,12 +91,13 @@ class Store(Generic[S]):
 
 
 MODULES = {
-    "minio": "models.minio.store",
-    "ceph": "models.ceph.store",
-    "swift": "models.swift.store",
-    "bob": "models.bob.store",
+    "minio": ".minio.store",
+    "ceph": ".ceph.store",
+    "swift": ".swift.store",
+    "bob": ".bob.store",
 }
-"""The modules of the stores in tailcast, by name; each has a `STORE`, and is imported when a spec names it."""
+"""The modules of the stores in tailcast, by name, relative to this package; each has a `STORE`, and is imported when a
+spec names it."""
 
 _registered: dict[str, Store[Any]] = {}
 
@@ -114,7 +115,7 @@ def names() -> list[str]:
 def store_named(name: str) -> Store[Any]:
     """Return a store by its name, one of `names`."""
     if name not in _registered:
-        register(importlib.import_module(MODULES[name]).STORE)
+        register(importlib.import_module(MODULES[name], __package__).STORE)
     return _registered[name]
 
 

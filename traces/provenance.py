@@ -1,6 +1,6 @@
 """The version of tailcast that makes a result: release, commit and a hash of the sources.
 
-Only the standard library is imported, because setup.py uses this module, too.
+Only the standard library and `installed_names` are imported, because setup.py uses this module, too.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from traces.installed_names import PACKAGE, PARTS, as_in_checkout
+
 ROOT = Path(__file__).parents[1]
-"""The folder of the packages: a checkout, an unpacked archive or site-packages."""
+"""The folder of the packages: a checkout, an unpacked archive or `tailcast` in site-packages."""
 
 RECORD = Path("traces", "_build.json")
 """What a build records of the checkout, in wheels and source archives only; relative to their root."""
 
 _MODEL = "traces", "models", "sim"
 _ENDINGS = ".py", ".c", ".h"
-_TRACKED = "traces", "models", "sim", "validate", "cli", "pyproject.toml", "setup.py"
+_TRACKED = *PARTS, PACKAGE, "pyproject.toml", "setup.py"
 
 _OF_HOOKS = {
     "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX",
@@ -133,7 +135,7 @@ def hash_of_sources(root: Path) -> str:
     digest = hashlib.sha256()
     for file in sorted(files):
         try:
-            content = file.read_bytes()
+            content = as_in_checkout(file.read_bytes())
         except OSError:  # a dangling link of an editor, or removed meanwhile
             continue
         digest.update(f"{file.relative_to(root).as_posix()}\0{len(content)}\0".encode())

@@ -61,7 +61,7 @@ def write_page(
     from jinja2 import Environment, PackageLoader
     from markupsafe import Markup
 
-    environment = Environment(loader=PackageLoader("cli.pages"), autoescape=True, keep_trailing_newline=True)
+    environment = Environment(loader=PackageLoader(__package__), autoescape=True, keep_trailing_newline=True)
     environment.filters["data"] = lambda figure: Markup(_data(figure))
     page = environment.get_template("page.html").render(
         title=title,
@@ -79,7 +79,7 @@ def write_page(
 
 
 def _asset(name: str) -> str:
-    return files("cli.pages").joinpath(name).read_text(encoding="utf-8")
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def _data(figure: go.Figure) -> str:
