@@ -93,16 +93,14 @@ class _Straws:
     domains: int
     drives_per_host: int
 
-    def _draws(self, kind: str, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Draw the straws of the items `kind`, shape (count, items).
-
-        Those of an OSD depend on its host and its number there, so further OSDs take only what they win.
-        """
-        straws = np.empty((len(weight), self.count))
-        osds_each = self.drives_per_host if len(weight) == len(self.weight) else 1
-        for item in range(len(weight)):
-            stream = stream_id("crush", kind, *divmod(item, osds_each))
-            straws[item] = uniforms(self.seed, stream, self.first, self.count)
+    def _domain_draws(self, kind: str) -> NDArray[np.float64]:
+        """Draw the straws of the failure domains, shape (count, domains)."""
+        weight = self.weight.reshape(self.domains, -1).sum(axis=1)
+        osds_each = self.drives_per_host if self.domains == len(self.weight) else 1
+        straws = np.empty((self.domains, self.count))
+        for domain in range(self.domains):
+            stream = stream_id("crush", kind, *divmod(domain, osds_each))
+            straws[domain] = uniforms(self.seed, stream, self.first, self.count)
         np.log(straws, out=straws)
         with np.errstate(divide="ignore"):
             straws /= weight[:, None]
@@ -110,36 +108,61 @@ class _Straws:
 
     def mapped(self, width: int, up: NDArray[np.bool_]) -> NDArray[np.int32]:
         """Return the OSDs, shape (count, width)."""
-        by_domain = self.weight.reshape(self.domains, -1)
-        straws = self._draws("domain", by_domain.sum(axis=1))
+        straws = self._domain_draws("domain")
         best = np.argpartition(-straws, width - 1, axis=1)[:, :width]
         order = np.argsort(-np.take_along_axis(straws, best, axis=1), axis=1)
         chosen = np.take_along_axis(best, order, axis=1)
-        one_osd = by_domain.shape[1] == 1  # the domain's draw has selected it
-        leaves = np.zeros((self.count, self.domains)) if one_osd else self._draws("osd", self.weight)
-        leaves = leaves.reshape(self.count, *by_domain.shape)
-        table = self._leaf(leaves, chosen)
+        every = np.ones_like(up)
+        table = self._leaves(chosen, np.broadcast_to(np.arange(self.count)[:, None], chosen.shape), every)
         if not up.all():
-            self._replace(table, chosen, np.where(up.reshape(by_domain.shape), leaves, -np.inf), up)
+            self._replace(table, chosen, up)
         return table
 
-    @staticmethod
-    def _leaf(leaves: NDArray[np.float64], chosen: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the OSD with the highest draw in each chosen domain, same shape as `chosen`."""
-        winner = np.take_along_axis(leaves.argmax(axis=2), chosen, axis=1)
-        osds: NDArray[np.int32] = (chosen * leaves.shape[2] + winner).astype(np.int32)
-        return osds
+    def _leaves(
+        self, chosen: NDArray[np.int64], groups: NDArray[np.int64], usable: NDArray[np.bool_]
+    ) -> NDArray[np.int32]:
+        """Return the usable OSD with the highest straw in each chosen domain, same shape as `chosen`.
 
-    def _replace(
-        self, table: NDArray[np.int32], chosen: NDArray[np.int64], leaves: NDArray[np.float64], up: NDArray[np.bool_]
-    ) -> None:
+        The straw of an OSD depends on its host and its number there, so further OSDs take only what they win.
+
+        Args:
+            groups: the placement groups of the chosen domains, 0 … count - 1, same shape.
+            usable: whether an OSD may be chosen, shape (OSDs,).
+        """
+        each = len(self.weight) // self.domains
+        if each == 1:  # the domain's straw has selected it
+            return chosen.astype(np.int32)
+        flat, flat_groups = chosen.ravel(), groups.ravel()
+        by_domain = np.argsort(flat, kind="stable")
+        starts = np.searchsorted(flat[by_domain], np.arange(self.domains + 1))
+        osds = np.empty(flat.shape, np.int32)
+        for domain in range(self.domains):
+            cells = by_domain[starts[domain] : starts[domain + 1]]
+            if len(cells):
+                first = domain * each
+                straws = self._straws(range(first, first + each), flat_groups[cells], usable)
+                osds[cells] = first + straws.argmax(axis=0)
+        return osds.reshape(chosen.shape)
+
+    def _straws(self, osds: range, groups: NDArray[np.int64], usable: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the straws of OSDs for placement groups, shape (OSDs, groups)."""
+        straws = np.empty((len(osds), len(groups)))
+        for row, osd in enumerate(osds):
+            stream = stream_id("crush", "osd", *divmod(osd, self.drives_per_host))
+            straws[row] = uniforms(self.seed, stream, self.first, self.count)[groups]
+        np.log(straws, out=straws)
+        with np.errstate(divide="ignore"):
+            straws /= self.weight[osds.start : osds.stop, None]
+        straws[~usable[osds.start : osds.stop]] = -np.inf
+        return straws
+
+    def _replace(self, table: NDArray[np.int32], chosen: NDArray[np.int64], up: NDArray[np.bool_]) -> None:
         """Replace each OSD that is out by another one, in a domain that the placement group does not use yet.
 
         CRUSH draws again over all domains until it finds one, including the domain that lost the OSD.
         """
         left = np.where(up, self.weight, 0.0).reshape(self.domains, -1).sum(axis=1)
-        again = self._draws("domain/again", self.weight.reshape(self.domains, -1).sum(axis=1))
-        again = np.where(left > 0, again, -np.inf)
+        again = np.where(left > 0, self._domain_draws("domain/again"), -np.inf)
         for column in range(table.shape[1]):
             rows = np.flatnonzero(~up[table[:, column]])
             free = again[rows]
@@ -147,7 +170,7 @@ class _Straws:
             domain = free.argmax(axis=1)
             found = np.isfinite(free[np.arange(len(rows)), domain])
             chosen[rows[found], column] = domain[found]
-            table[rows, column] = np.where(found, self._leaf(leaves[rows], domain[:, None])[:, 0], NO_OSD)
+            table[rows, column] = np.where(found, self._leaves(domain, rows, up), NO_OSD)
 
 
 @dataclass(frozen=True)
