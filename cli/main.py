@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small, and its threads cost 0.1 s of CPU at the start
 
 _INTERRUPTED = "tailcast: interrupted"
 

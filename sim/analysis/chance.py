@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import scipy.stats
+import scipy.special
 
 from models.network.demand_sheet import Requests
 from models.network.network import Network
@@ -50,7 +50,7 @@ def are_keys_even(network: Network, requests: Requests, route: int) -> bool:
     for rows in lengths:
         counts = np.bincount((hashes % np.uint64(rows)).astype(np.int64), minlength=rows)
         mean = len(hashes) / rows
-        if float(((counts - mean) ** 2).sum()) / mean > scipy.stats.chi2.isf(_LEVEL, rows - 1):
+        if float(((counts - mean) ** 2).sum()) / mean > scipy.special.chdtri(rows - 1, _LEVEL):
             return False
     return True
 
@@ -71,8 +71,8 @@ def _beyond_chance(load: Floats, error: Floats) -> float:
     if not noise:
         return 1.0
     top = int(load.argmax())
-    if apart[top] / np.sqrt(max(noise, error[top] ** 2)) > scipy.stats.norm.isf(_LEVEL / count):
+    if apart[top] / np.sqrt(max(noise, error[top] ** 2)) > -scipy.special.ndtri(_LEVEL / count):
         return 1.0
-    if spread / noise * count <= scipy.stats.chi2.isf(_LEVEL, count - 1):
+    if spread / noise * count <= scipy.special.chdtri(count - 1, _LEVEL):
         return 0.0
     return 1 - noise / spread

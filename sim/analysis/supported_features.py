@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
@@ -69,14 +70,21 @@ def uncounted_feature(network: Network) -> str | None:
     policies = [route.policy for route in routes]
     parts: list[Any] = [network, *network.stations, *routes, *stages, *visits, *policies, *network.groups]
     for part in [*parts, *network.scenario]:
-        counted = next((names for kind, names in _COUNTED.items() if isinstance(part, kind)), None)
-        if counted is None:
+        defaults = _defaults_of_uncounted(type(part))  # type: ignore[arg-type]  # a class is hashable
+        if defaults is None:
             return f"{type(part).__name__} in a route"
-        for field in fields(part):
-            if field.name not in counted and bool(getattr(part, field.name) != _default(field)):
-                return f"{field.name} of {getattr(part, 'name', type(part).__name__)}"
+        for name, default in defaults:
+            if bool(getattr(part, name) != default):
+                return f"{name} of {getattr(part, 'name', type(part).__name__)}"
     bound_otherwise = [v.station for v in visits if not isinstance(v.station, int | np.integer | Member | Bound)]
     return f"the choice of a station by {type(bound_otherwise[0]).__name__}" if bound_otherwise else None
+
+
+@functools.cache
+def _defaults_of_uncounted(kind: type[Any]) -> list[tuple[str, Any]] | None:
+    """Return name and default of each field of a type that is not counted; None for an unknown type."""
+    counted = next((names for known, names in _COUNTED.items() if issubclass(kind, known)), None)
+    return None if counted is None else [(f.name, _default(f)) for f in fields(kind) if f.name not in counted]
 
 
 def _default(field: Field[Any]) -> Any:

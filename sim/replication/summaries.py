@@ -30,7 +30,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy
+import scipy.special
 
 from sim.analysis.capacity import Capacity
 from sim.analysis.offered_load import OfferedLoad
@@ -172,7 +172,7 @@ class Figure:
         n = len(known)
         if n < 2:
             return math.inf
-        t = float(scipy.stats.t.ppf((1 + confidence) / 2, n - 1))
+        t = float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2))
         return t * float(known.std(ddof=1)) / math.sqrt(n) + abs(float(known.mean()) - self.value)
 
     def relative_half_width(self, confidence: float = CONFIDENCE) -> float:
