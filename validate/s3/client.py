@@ -22,6 +22,9 @@ from validate.s3.body_check import Content, ExpectedBody, part_of
 from validate.s3.clients import connect
 
 _SWITCH_INTERVAL_S = 5e-4
+ABSENT_KEY = "tailcast-check"
+"""The key of an object that does not exist; a store that responds says so."""
+
 _VERIFY_STREAM = stream_id("verify")
 
 
@@ -59,7 +62,7 @@ class Client:
         ]
         for path, url in zip(self.paths, job.target.node_urls or (account.endpoint_url,), strict=True):
             # One request on each node warms up the client and shows refusals early.
-            response = path.head(names[0], "tailcast-check")
+            response = path.head(names[0], ABSENT_KEY)
             if response.status != 404:
                 said = response.error or f"status {response.status} for an object that does not exist"
                 raise InputError(f"{url}: {said}")
