@@ -193,7 +193,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     _prepare_streams()
     with stops_interrupt():
-        code = _exit_code(arguments)
+        try:
+            code = _exit_code(arguments)
+        finally:
+            if outputs := sys.modules.get("cli.outputs"):  # no command without an output imports it
+                outputs.release_outputs()
     sys.exit(code)
 
 
