@@ -11,13 +11,25 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from cli.tables.grid import Grid, rich_table
 from sim.json_form import to_json
+from traces.printable import printable
 
-stderr = Console(stderr=True, highlight=False)
-stdout = Console(highlight=False)
+
+class _Console(Console):
+    """A console that prints no control characters of names, keys and servers' texts, only its own."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Render an object as segments; in their texts, control characters are escapes."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+
+stderr = _Console(stderr=True, highlight=False)
+stdout = _Console(highlight=False)
 
 
 def print_json(value: Any, made: Any = None) -> None:

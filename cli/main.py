@@ -7,6 +7,7 @@ so that help and completion start at once.
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import sys
@@ -23,6 +24,8 @@ try:
     from typer.core import TyperGroup
 
     from traces.errors import InputError
+    from traces.interrupts import stops_interrupt
+    from traces.printable import printable
 except KeyboardInterrupt:  # imports take most of the time of a short command
     print(_INTERRUPTED, file=sys.stderr)
     sys.exit(130)
@@ -187,27 +190,76 @@ def _options(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line, and exit: 0 done, 1 a check failed, 2 bad usage or input, 130 interrupted.
 
-    Each error of an input is a line on stderr.
+    Each error of an input is a line on stderr. So are resources that run out: memory, disk space, threads, the depth of
+    a recursion.
     """
-    sys.exit(_exit_code(arguments))
+    _prepare_streams()
+    with stops_interrupt():
+        try:
+            code = _exit_code(arguments)
+        finally:
+            if outputs := sys.modules.get("cli.outputs"):  # no command without an output imports it
+                outputs.release_outputs()
+    sys.exit(code)
+
+
+def _prepare_streams() -> None:
+    """Make it possible to print any character on stdout, and to run with stdout or stderr closed."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, PTH123
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _exit_code(arguments: Sequence[str] | None) -> int:
     try:
         arguments = sys.argv[1:] if arguments is None else arguments
         result = app(args=list(arguments) or ["--help"], prog_name="tailcast", standalone_mode=False)
+        sys.stdout.flush()
     except typer.TyperException as error:
         return _fail(_moved(error) or getattr(error, "format_message", error.__str__)())
     except InputError as error:
         return _fail(*error.messages)
     except (_InterruptError, KeyboardInterrupt, typer.Abort) as error:
         # The arguments say what the command has kept (`cli.common.kept_in`).
-        print("; ".join([_INTERRUPTED, *map(str, error.args)]), file=sys.stderr)
+        print(printable("; ".join([_INTERRUPTED, *map(str, error.args)])), file=sys.stderr)
         return 130
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read the output has closed it
+        _drop_stdout()  # whoever read the output has closed it
         return 0
+    except Exception as error:
+        message = _exhausted(error)
+        if message is None:
+            raise
+        _drop_stdout()
+        return _fail(message)
     return result if isinstance(result, int) else 0
+
+
+def _drop_stdout() -> None:
+    """Drop what has not been written, on which Python would fail when it exits."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+_OF_SYSTEM = (errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EAGAIN)
+
+
+def _exhausted(error: Exception) -> str | None:
+    """Return a line on a resource that ran out; None: the error is another one."""
+    text = str(error)
+    if isinstance(error, MemoryError) or "failed to map segment" in text or "Cannot allocate memory" in text:
+        return "memory ran out; use fewer requests, points or workers, or a machine with more memory"
+    if isinstance(error, RecursionError):
+        return "the input is nested too deep"
+    if isinstance(error, RuntimeError) and "can't start new thread" in text:
+        return "no more threads can be started; use fewer workers or clients, or raise the limit (ulimit -u, -v)"
+    if isinstance(error, OSError) and error.errno in (*_NO_SPACE, *_OF_SYSTEM):
+        return f"{error.filename or 'the output'}: {error.strerror}"
+    return None
 
 
 def _moved(error: typer.TyperException) -> str | None:
@@ -222,5 +274,5 @@ def _moved(error: typer.TyperException) -> str | None:
 
 def _fail(*messages: str) -> int:
     for message in messages:
-        print(f"tailcast: error: {' '.join(message.split())}", file=sys.stderr)
+        print(f"tailcast: error: {printable(' '.join(message.split()))}", file=sys.stderr)
     return 2

@@ -8,6 +8,9 @@ The first GET of a key that begins with ``slow`` takes `--slow` seconds longer, 
 ``flaky`` answers 503. ``GET /_requests`` tells how many requests there were, ``GET /_put`` the headers of the last PUT
 of an object, ``GET /_parts`` the sizes of the parts of the last multipart upload, ``GET /_read`` the keys of all GETs,
 ``GET /_left`` the methods and keys of requests whose client had closed the connection before the answer was there.
+
+A GET of a key that begins with ``wrong-GET-`` gets the wrong answer with the name that follows (`wrong_answers.py`);
+other methods and the prefixes of LIST likewise, such as ``wrong-LIST-status-500``.
 """
 
 from __future__ import annotations
@@ -17,9 +20,13 @@ import asyncio
 import json
 import os
 import re
+import sys
+from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
-DATE = "Wed, 01 May 2024 12:00:00 GMT"
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.wrong_answers import DATE, WRONG, Exchange, Way
+
 Reply = tuple[str, dict[str, str], bytes]
 
 
@@ -45,6 +52,9 @@ class Stub:
                     writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
                 status, response, content = await self.response(method, url, headers, body)
+                if way := wrong_answer(method, url):
+                    await way(Exchange(writer, method, url, content))
+                    continue
                 if reader.at_eof():
                     self.left.append(f"{method} {urlsplit(url).path.rpartition('/')[2]}")
                 fields = {"Content-Length": str(len(content)), "Server": "stub"} | response
@@ -157,6 +167,14 @@ class Stub:
         rows = "".join(f"<Contents><Key>{key}</Key><Size>{len(objects[key])}</Size></Contents>" for key in found)
         count = f"<IsTruncated>false</IsTruncated><KeyCount>{len(found)}</KeyCount>"
         return "200 OK", {}, f"<ListBucketResult>{count}{rows}</ListBucketResult>".encode()
+
+
+def wrong_answer(method: str, url: str) -> Way | None:
+    """Return how a request is answered wrongly; None: rightly."""
+    parts = urlsplit(url)
+    key, prefix = unquote(parts.path).lstrip("/").partition("/")[2], parse_qs(parts.query).get("prefix", [""])[0]
+    named, method = (prefix, "LIST") if prefix else (key, method)
+    return WRONG[named.removeprefix(f"wrong-{method}-")] if named.startswith(f"wrong-{method}-") else None
 
 
 def error(status: str, code: str, message: str) -> Reply:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,14 +10,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from traces.errors import InputError
 from traces.operations import OPS
-from traces.provenance import CodeVersion, code_version, stamped
+from traces.provenance import CodeVersion, code_version
+from traces.run_files import RUN_FILES, read_info, write_info
 from traces.suggestions import did_you_mean_file
-from traces.tables import LABEL, atomic_folder, codes, conform, read_parquet, require
+from traces.tables import LABEL, atomic_folder, codes, conform, read_parquet, require, write_parquet
 from traces.trace import GROUP_FIELD, TRACE_SCHEMA, Pacing, Trace, group_codes, group_names, with_group
 
 KINDS = ("simulated", "measured")
@@ -125,6 +124,7 @@ class Run:
         require(np.isfinite(end), source, "end_s", "it must be finite", requests.column("end_s"))
         arrival = requests.column("arrival_s").to_numpy()
         require(np.isfinite(arrival), source, "arrival_s", "it must be finite", requests.column("arrival_s"))
+        _require_ranges(requests, source)
         if info.get("kind") not in KINDS:
             raise InputError(f"{source}: kind is {info.get('kind')!r}; allowed are {', '.join(KINDS)}")
         if stations is not None:
@@ -202,17 +202,17 @@ class Run:
         Raises:
             InputError: the folder cannot be written, or the name is taken by something other than a Run.
         """
-        with atomic_folder(folder) as temporary:
-            (temporary / "run.json").write_text(json.dumps(stamped(self.info), indent=1, sort_keys=True) + "\n")
-            pq.write_table(self.requests, temporary / "requests.parquet", compression="zstd")
+        with atomic_folder(folder, RUN_FILES) as temporary:
+            write_parquet(self.requests, temporary / "requests.parquet")
             if self.stations is not None:
-                pq.write_table(self.stations, temporary / "stations.parquet")
+                write_parquet(self.stations, temporary / "stations.parquet")
             if self.critical_path is not None:
-                pq.write_table(self.critical_path, temporary / "critical_path.parquet", compression="zstd")
+                write_parquet(self.critical_path, temporary / "critical_path.parquet")
             if self.drive_accesses is not None:
-                pq.write_table(self.drive_accesses, temporary / "drive_accesses.parquet", compression="zstd")
+                write_parquet(self.drive_accesses, temporary / "drive_accesses.parquet")
             if self.trace is not None:
                 self.trace.write(temporary / "trace.parquet")
+            write_info(temporary, self.info)
 
     @staticmethod
     def read(folder: Path) -> Run:
@@ -226,15 +226,8 @@ class Run:
             raise InputError(f"{folder}: {_file_kind(folder)}; a Run, which is a folder with a run.json, is needed")
         if not folder.exists():
             raise InputError(f"{folder}: no such Run, which is a folder with a run.json{did_you_mean_file(folder)}")
-        try:
-            info = json.loads(path.read_text())
-        except FileNotFoundError as error:
-            raise InputError(f"{folder}: not a Run: it has no run.json") from error
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: is not JSON: {error}") from error
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-        if not isinstance(info, dict) or info.get("kind") not in KINDS:
+        info = read_info(folder)
+        if info.get("kind") not in KINDS:
             raise InputError(f"{path}: not a Run: the field kind must be one of {', '.join(KINDS)}")
         info.setdefault("tailcast", None)  # unknown, and not the version that reads it
         stations, path_file, trace, accesses = (
@@ -249,6 +242,24 @@ class Run:
             source=str(folder / "requests.parquet"),
             drive_accesses=read_parquet(accesses) if accesses.exists() else None,
         )
+
+
+def _require_ranges(requests: pa.Table, source: str) -> None:
+    """Check the order of times and the ranges of numbers."""
+    columns = {name: requests.column(name) for name in requests.column_names}
+    numbers = {name: columns[name].to_numpy() for name in ("arrival_s", "start_s", "end_s", "attempts", "winner")}
+
+    def check(good: NDArray[np.bool_], column: str, rule: str) -> None:
+        require(good, source, column, rule, columns[column])
+
+    check(numbers["start_s"] >= numbers["arrival_s"], "start_s", "it must not be before arrival_s")
+    first_byte = columns["first_byte_s"].to_numpy()
+    check(
+        np.isnan(first_byte) | (first_byte >= numbers["arrival_s"]), "first_byte_s", "it must not be before arrival_s"
+    )
+    for name in ("size_bytes", "transfer_bytes", "status", "attempts", "winner"):
+        check(columns[name].to_numpy() >= 0, name, "it must be at least 0")
+    check(numbers["winner"] <= numbers["attempts"], "winner", "it must not be beyond the attempts")
 
 
 def _require_rows(table: pa.Table, requests: pa.Table, source: str) -> None:

@@ -29,11 +29,14 @@ _METADATA_KEY = b"tailcast"
 def atomic_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path in the same folder to write to; on success it is flushed to disk and renamed to `path`.
 
-    On failure the temporary file is removed and `path` stays unchanged.
+    A link stays, and the file that it leads to is replaced. On failure the temporary file is removed and `path` stays
+    unchanged.
 
     Raises:
-        InputError: the folder is missing or not writable, or the disk is full.
+        InputError: the folder is missing or not writable, `path` is a device or a pipe, or the disk is full.
     """
+    check_regular(path)
+    path = path.resolve() if path.is_symlink() else path
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)
@@ -50,17 +53,28 @@ def atomic_file(path: Path) -> Iterator[Path]:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
+def check_regular(path: Path) -> None:
+    """Check that a path is not a device, a pipe or a socket, which a file would take the place of.
+
+    Raises:
+        InputError: it is one.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise InputError(f"{path}: is a device, a pipe or a socket; name a file to write")
+
+
 @contextlib.contextmanager
-def atomic_folder(path: Path) -> Iterator[Path]:
+def atomic_folder(path: Path, own: Sequence[str]) -> Iterator[Path]:
     """Yield a temporary folder next to `path` to fill; on success it is flushed to disk and renamed to `path`.
 
-    An existing Run folder is replaced; anything else at `path` is an error. On failure the temporary folder is
-    removed and `path` stays unchanged.
+    An existing Run folder is replaced, and files in it that are none of `own` are kept; anything else at `path` is an
+    error. On failure the temporary folder is removed and `path` stays unchanged.
 
     Raises:
         InputError: `path` exists and is not a Run, its parent is missing or not writable, or the disk is full.
     """
     check_folder(path)
+    path = path.resolve() if path.is_symlink() else path
     try:
         temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
         try:
@@ -69,10 +83,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
                 _flush(file)
             temporary.chmod(0o755)
             if path.exists():
-                replaced = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
-                path.replace(replaced)
-                temporary.replace(path)
-                shutil.rmtree(replaced)
+                _replace_folder(path, temporary, own)
             else:
                 temporary.replace(path)
             _flush(path.parent)
@@ -80,6 +91,17 @@ def atomic_folder(path: Path) -> Iterator[Path]:
             shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _replace_folder(path: Path, by: Path, own: Sequence[str]) -> None:
+    """Replace a folder by another one, and move the entries to it that are none of `own`."""
+    replaced = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
+    path.replace(replaced)
+    by.replace(path)
+    for entry in replaced.iterdir():
+        if entry.name not in own:
+            entry.replace(path / entry.name)
+    shutil.rmtree(replaced)
 
 
 def check_folder(path: Path) -> None:
@@ -178,14 +200,24 @@ def metadata_of(table: pa.Table) -> dict[str, Any]:
     return parsed
 
 
+def write_parquet(table: pa.Table, path: Path) -> None:
+    """Write a table as a parquet file with a checksum of each page."""
+    pq.write_table(table, path, compression="zstd", write_page_checksum=True)
+
+
+def parquet_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """Return a writer of a parquet file with a checksum of each page, a context manager that closes it."""
+    return pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True)
+
+
 def read_parquet(path: Path) -> pa.Table:
     """Read the table of a parquet file.
 
     Raises:
-        InputError: the file is missing or is not parquet.
+        InputError: the file is missing, is not parquet, or has a page whose checksum is wrong.
     """
     try:
-        return pq.read_table(path)
+        return pq.read_table(path, page_checksum_verification=True)
     except FileNotFoundError as error:
         raise InputError(no_such_file(path)) from error
     except (pa.ArrowInvalid, OSError) as error:

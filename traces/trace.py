@@ -16,14 +16,23 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from traces.errors import InputError
 from traces.operations import OPS, rows_that
 from traces.origin import Origin
 from traces.suggestions import no_such_file
-from traces.tables import LABEL, atomic_file, codes, conform, metadata_of, read_parquet, require, with_metadata
+from traces.tables import (
+    LABEL,
+    atomic_file,
+    codes,
+    conform,
+    metadata_of,
+    parquet_writer,
+    read_parquet,
+    require,
+    with_metadata,
+)
 
 TRACE_SCHEMA = pa.schema([
     pa.field("arrival_s", pa.float64(), nullable=False),  # since the start of the trace; 0 in a closed loop
@@ -268,7 +277,7 @@ def trace_writer(
     with atomic_file(path) as temporary:
         if path.suffix != ".csv":
             schema = with_metadata(schema.empty_table(), known).schema
-            with pq.ParquetWriter(temporary, schema) as writer:
+            with parquet_writer(temporary, schema) as writer:
                 yield writer.write_table
             return
         with temporary.open("wb") as file:

@@ -93,6 +93,7 @@ def command(
     """
     from cli.doubts import say_implausible
     from cli.made import Made
+    from cli.outputs import result_folder
     from cli.pages.find import write_best_page, write_limit_page
     from cli.parse.failure import parse_failure
     from cli.parse.goal import parse_goal, parse_target
@@ -102,7 +103,6 @@ def command(
     from sim.experiments.find import Best, Limit, find_best, find_limit
     from sim.experiments.sweep import Settings
     from sim.experiments.variants import Variants
-    from sim.parallel.result_cache import ResultFolder
 
     search = parse_goal(goal)
     is_best = search.kind == "best"
@@ -116,7 +116,7 @@ def command(
     say_loops(data, [search.path])
     failure = None if with_failure is None else parse_failure(with_failure)
     variants = Variants(data, str(spec), settings, worker_count(workers), failure)
-    folder = None if out is None else ResultFolder(out)
+    folder = result_folder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     say_implausible([variants.spec()], data)

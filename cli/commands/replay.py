@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.common import print_grid, print_json, progress, say, stdout
-from cli.options import ForceOption, JsonOption, OutOption, SeedOption, SetOption, duration
+from cli.common import print_grid, print_json, print_lines, progress, say, stdout
+from cli.options import ForceOption, JsonOption, OutOption, SeedOption, SetOption, duration, fraction
 from cli.outputs import check_run_output
 from cli.parse.lab_fault import parse_lab_fault
 from cli.parse.spec import overridden
@@ -31,6 +32,7 @@ from validate.lab.fault_schedule import FaultSchedule
 from validate.lab.registry import kind_of
 from validate.lab.request_trace import recording
 from validate.lab.store import Store
+from validate.replay.bucket_record import clean_up
 from validate.replay.plan import Options, plan_of
 from validate.replay.replay import Progress, replay, resume
 from validate.replay.resume import remaining
@@ -42,8 +44,9 @@ _DEFAULT = Options()
 
 def command(
     trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="Trace file: parquet or CSV, by its ending.", show_default=False)
-    ],
+        Path | None,
+        typer.Argument(metavar="TRACE", help="Trace file: parquet or CSV, by its ending.", show_default=False),
+    ] = None,
     endpoint_url: Annotated[
         str | None, typer.Option("--endpoint-url", help="URL of the store (default: that of the AWS configuration).")
     ] = None,
@@ -120,7 +123,26 @@ def command(
             "as 'drive 3 x5 at 10s for 20s'; repeatable.",
         ),
     ] = None,
+    verify: Annotated[
+        float,
+        typer.Option(
+            "--verify",
+            metavar="FRACTION",
+            parser=fraction,
+            help="Fraction of GETs whose bodies are compared with what was written; the lengths of all are checked "
+            f"(default: {100 * _DEFAULT.verify:g}%).",
+            show_default=False,
+        ),
+    ] = _DEFAULT.verify,
     keep: Annotated[bool, typer.Option("--keep", help="Do not remove the buckets and objects afterwards.")] = False,
+    clean: Annotated[
+        bool,
+        typer.Option(
+            "--clean-up",
+            help="Remove the buckets that killed replays left, with all objects in them; with --endpoint-url, only "
+            "those on that store. No trace is replayed.",
+        ),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan without issuing requests.")] = False,
     seed: SeedOption = None,
     out: OutOption = None,
@@ -129,15 +151,22 @@ def command(
 ) -> int:
     """Issue the requests of a trace to a real store, and record their outcomes.
 
-    The requests use new buckets, which are removed afterwards; nothing else on the store is touched.
+    The requests use new buckets, which are removed afterwards; nothing else on the store is touched. If all requests
+    fail, or the store does not respond at the end, the exit code is 1.
     Retries, hedged requests and multipart uploads: --set client.retry.retries=2 --set client.hedge.after=p95
     --set client.multipart.part_size=16MiB, or --policy SPEC.yaml.
 
     Example: tailcast replay trace.parquet --endpoint-url http://10.0.0.1:9000 --out measured
     """
+    if clean:
+        if trace is not None:
+            raise InputError("--clean-up replays no trace; leave out TRACE")
+        return _clean_up(endpoint_url, profile)
+    if trace is None:
+        raise InputError("TRACE is missing: name the trace to replay")
     options = Options(
         speed=speed, max_in_flight=max_in_flight, processes=processes, pin=pin, data_path=data_path, timeout_s=timeout,
-        policies=_policies(policy, assignments or []), keep=keep, seed=seed or 0,
+        policies=_policies(policy, assignments or []), keep=keep, seed=seed or 0, verify=verify,
     )  # fmt: skip
     staged = [parse_lab_fault(text) for text in faults or []]
     if host is not None and not use_lab:
@@ -183,7 +212,8 @@ def _report(run: Run, options: Options, out: Path | None, json: bool) -> int:
     """Print the result, and return the exit code."""
     _warn(run, options)
     summary = summarise(run) | {name: run.info[name] for name in ("schedule", "cpu", "aborted")}
-    summary["warnings"] = run_warnings(run)
+    problems = _problems(run)
+    summary["warnings"] = [*problems, *run_warnings(run)]
     if options.policies != ClientPolicies():
         for op, figures in summary["ops"].items():
             figures["attempts"] = mean_attempts(run, op)
@@ -193,11 +223,37 @@ def _report(run: Run, options: Options, out: Path | None, json: bool) -> int:
             say(f"warning: {text}")
     else:
         _print_summary(run)
+        for text in problems:
+            print_lines([f"warning: {text}"])
     if not run.info["aborted"]:
-        return 0
+        return 1 if problems else 0
     hint = f"; --resume {out} issues the rest" if out is not None and "unissued" in run.info else ""
     say(f"interrupted: {len(run)} requests had been issued{hint}")
     return 130
+
+
+def _problems(run: Run) -> list[str]:
+    """Return why a replay says nothing about its store, as sentences."""
+    problems = []
+    if len(run) and run.failed.all():
+        (reason, _), *others = Counter(run.requests.column("error").to_pylist()).most_common(2)
+        problems.append(f"all {len(run):,} requests failed: {reason}{', and others' if others else ''}")
+    if reason := run.info["no_response_after"]:
+        problems.append(f"the store did not respond after the last request: {reason}")
+    return problems
+
+
+def _clean_up(endpoint_url: str | None, profile: str | None) -> int:
+    """Remove what killed replays left, and return the exit code."""
+    removed, left = 0, 0
+    for done in clean_up(endpoint_url, profile):
+        print_lines(f"bucket {name} is removed ({count:,} objects)" for name, count in done.removed.items())
+        for line in done.left:
+            say(f"warning: {line}")
+        removed, left = removed + len(done.removed), left + len(done.left)
+    if not removed and not left:
+        print_lines(["no replay has left a bucket"])
+    return 1 if left else 0
 
 
 def _policies(spec: Path | None, assignments: list[str]) -> ClientPolicies:

@@ -14,6 +14,8 @@ from cli.words import seconds
 from traces.errors import InputError
 from traces.logs.columns import Columns
 
+_SHORTEST_SALT = 16  # characters
+
 
 def command(
     files: Annotated[
@@ -62,7 +64,10 @@ def command(
     anonymise: Annotated[
         bool, typer.Option("--anonymise", help="Replace names of buckets and keys by hashes.")
     ] = False,
-    salt: Annotated[str | None, typer.Option("--salt", help="Key of the hashes (default: random, not kept).")] = None,
+    salt: Annotated[
+        str | None,
+        typer.Option("--salt", help="Key of the hashes, of at least 16 characters (default: random, not kept)."),
+    ] = None,
     spread: Annotated[bool, typer.Option("--spread", help="Spread arrivals over the tick of a coarse clock.")] = False,
     seed: SeedOption = None,
     force: Annotated[
@@ -95,6 +100,10 @@ def command(
 
     if salt is not None and not anonymise:
         raise InputError("--salt is the key for --anonymise; give both")
+    if salt is not None and len(salt) < _SHORTEST_SALT:
+        raise InputError(
+            f"--salt has {len(salt)} characters; at least {_SHORTEST_SALT} are needed, so that no one can try them all"
+        )
     run_out = None if no_run else run or out.with_suffix(".run")
     check_file_output(out, force)
     check_run_output(run_out, force)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -16,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 from traces.errors import InputError
+from traces.interrupts import STOPS, deferred_stops, end_with_parent, unblock_stops
 
 _AHEAD = 256
 """Number of items submitted to the workers ahead of their results."""
@@ -65,7 +65,7 @@ def finished(pool: Executor, work: Callable[[Any], Any], items: Iterable[Any]) -
         done.put((index, future))
 
     def submit(count: int) -> int:
-        with _uninterrupted():
+        with deferred_stops():
             batch = list(islice(waiting, count))
             for index, item in batch:
                 pool.submit(work, item).add_done_callback(partial(put_done, index))
@@ -76,25 +76,6 @@ def finished(pool: Executor, work: Callable[[Any], Any], items: Iterable[Any]) -
         found = done.get()
         running += submit(1) - 1
         yield found
-
-
-@contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Defer Ctrl-C to the end of the context and, in processes started meanwhile, until they are in `_begin`."""
-    if threading.current_thread() is not threading.main_thread():  # signals are handled in the main thread only
-        yield
-        return
-    # Another thread may receive the signal in spite of this thread's mask, and Python handles it here: hence a handler.
-    received: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, frame: received.append(number))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, handler)
-        if received:
-            signal.raise_signal(signal.SIGINT)
 
 
 @contextlib.contextmanager
@@ -117,8 +98,10 @@ _interrupted = False
 
 
 def _begin(initialise: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
-    signal.signal(signal.SIGINT, _end_later)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    end_with_parent()
+    for number in STOPS:
+        signal.signal(number, _end_later)
+    unblock_stops()
     if initialise is not None:
         _work(lambda given: initialise(*given), arguments)
 
@@ -136,10 +119,12 @@ def interruptible(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def _work(function: Callable[[Any], Any], item: Any) -> Any:
     # Ctrl-C ends a worker silently: the parent process reports the interruption. But not while the worker receives an
     # item or sends a result, because the parent would wait for the rest.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for number in STOPS:
+        signal.signal(number, signal.SIG_DFL)
     try:
         if _interrupted:
             signal.raise_signal(signal.SIGINT)
         return function(item)
     finally:
-        signal.signal(signal.SIGINT, _end_later)
+        for number in STOPS:
+            signal.signal(number, _end_later)

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from traces.errors import InputError
 from traces.provenance import ROOT, hash_of_sources
-from traces.tables import atomic_file
+from traces.tables import atomic_file, write_parquet
 
 
 class ResultFolder:
@@ -52,7 +51,7 @@ class ResultFolder:
     def write_table(self, name: str, table: pa.Table) -> None:
         """Write the combined result as a parquet file."""
         with atomic_file(self.path / name) as temporary:
-            pq.write_table(table, temporary)
+            write_parquet(table, temporary)
 
     def write_text(self, name: str, text: str) -> None:
         """Write the combined result as a text file."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,7 @@ from models.store import load_spec
 from sim.simulate import simulate
 from tests.cli.commands.test_simulate import EXAMPLE, tailcast
 from tests.paths import EXAMPLES, ROOT
+from traces.run import Run
 
 LOG = ROOT / "examples/tutorial/rgw-ops.json.gz"
 WORKLOAD = ["--set", "workload.duration=0.2s"]
@@ -101,3 +106,46 @@ def test_an_empty_folder_may_become_a_run(capsys, folder):
     (folder / "run").mkdir()
     assert tailcast(capsys, *RUNS[0])[0] == 0
     assert (folder / "run" / "run.json").is_file()
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_a_second_command_for_the_same_output_fails_at_once(capsys, folder, force):
+    for arguments in (["simulate", str(EXAMPLE), "--out", "new"], [*FILES[0][:-1], "new"]):
+        with (folder / ".new.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            code, out, err = tailcast(capsys, *arguments, *force)
+        assert (code, out) == (2, "") and err.endswith("new: another command is writing it; name another path\n")
+        assert not (folder / "new").exists()
+    assert tailcast(capsys, *FILES[0][:-1], "new", *force)[0] == 0, "a lock that no one holds is none"
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_of_two_commands_at_the_same_time_one_fails(folder):
+    command = [sys.executable, "-c", "from cli.main import main; main()", "simulate", str(EXAMPLE), "--out", "new"]
+    both = [subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) for _ in range(2)]
+    said = [process.communicate()[1] for process in both]
+    assert sorted(process.returncode for process in both) == [0, 2], said
+    assert Run.read(folder / "new").info["kind"] == "simulated"
+
+
+def test_a_device_is_not_replaced(capsys, folder):
+    os.mkfifo("pipe")
+    Path("link").symlink_to("/dev/null")
+    for name in ("/dev/null", "pipe", "link"):
+        code, _, err = tailcast(capsys, *FILES[0][:-1], name, "--force")
+        assert code == 2 and "is a device, a pipe or a socket; name a file to write" in err
+    assert Path("/dev/null").is_char_device() and Path("pipe").is_fifo() and Path("link").is_symlink()
+
+
+def test_a_link_stays_and_its_file_is_replaced(capsys, folder):
+    Path("link.parquet").symlink_to("t.parquet")
+    before = Path("t.parquet").read_bytes()
+    assert tailcast(capsys, *FILES[0][:-1], "link.parquet", "--force")[0] == 0
+    assert Path("link.parquet").is_symlink() and Path("t.parquet").read_bytes() != before
+
+
+def test_a_short_salt_is_refused(capsys, folder):
+    command = ["trace", "import", str(LOG), "-o", "new.parquet", "--anonymise", "--salt"]
+    code, _, err = tailcast(capsys, *command, "x" * 15)
+    assert code == 2 and "--salt has 15 characters; at least 16 are needed" in err
+    assert tailcast(capsys, *command, "x" * 16)[0] == 0

@@ -122,7 +122,7 @@ def test_commands_refuse_bad_runs_with_one_line(tmp_path, capsys, command, monke
         (bad / "run.json").write_text(text)
         line = refused(capsys, command, good, bad)
         assert message in line and "run.json" in line
-    (bad / "run.json").write_text(info)
+    (bad / "run.json").write_text(json.dumps(json.loads(info) | {"files": {}}))
 
     table = pq.read_table(bad / "requests.parquet")
     pq.write_table(table.drop_columns(["end_s"]), bad / "requests.parquet")

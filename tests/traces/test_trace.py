@@ -212,17 +212,17 @@ def test_writing_where_one_cannot(tmp_path: Path) -> None:
 def test_a_folder_takes_the_place_of_a_run_and_of_nothing_else(tmp_path: Path) -> None:
     run = tmp_path / "run"
     for content in ("old", "new"):
-        with atomic_folder(run) as temporary:
+        with atomic_folder(run, ["run.json"]) as temporary:
             (temporary / "run.json").write_text(content)
     assert (run / "run.json").read_text() == "new"
-    with pytest.raises(RuntimeError), atomic_folder(run) as temporary:
+    with pytest.raises(RuntimeError), atomic_folder(run, ["run.json"]) as temporary:
         (temporary / "run.json").write_text("half")
         raise RuntimeError
     assert (run / "run.json").read_text() == "new"
     other = tmp_path / "other"
     other.mkdir()
     (other / "precious").touch()
-    with pytest.raises(InputError, match="exists"), atomic_folder(other):
+    with pytest.raises(InputError, match="exists"), atomic_folder(other, []):
         pass
     assert [p.name for p in other.iterdir()] == ["precious"]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["other", "run"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import platform
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -11,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from traces.origin import Origin
-from traces.provenance import release, stamped
+from traces.provenance import release
 from traces.run import RUN_SCHEMA
-from traces.tables import atomic_folder
+from traces.run_files import RUN_FILES, write_info
+from traces.tables import atomic_folder, parquet_writer
 from traces.trace import Pacing
 
 
@@ -43,7 +42,7 @@ def run_writer(folder: Path, info: dict[str, Any]) -> Iterator[tuple[Callable[[p
     Raises:
         InputError: the folder cannot be written, or the name is taken by something other than a Run.
     """
-    with atomic_folder(folder) as temporary:
-        (temporary / "run.json").write_text(json.dumps(stamped(info), indent=1, sort_keys=True) + "\n")
-        with pq.ParquetWriter(temporary / "requests.parquet", RUN_SCHEMA, compression="zstd") as requests:
+    with atomic_folder(folder, RUN_FILES) as temporary:
+        with parquet_writer(temporary / "requests.parquet", RUN_SCHEMA) as requests:
             yield requests.write_table, temporary / "trace.parquet"
+        write_info(temporary, info)

@@ -26,7 +26,7 @@ from traces.results.schema import KIND, RESULTS, notes_of, table_of
 from traces.results.source import head_of, text_of
 from traces.results.values import header_of
 from traces.suggestions import no_such_file
-from traces.tables import atomic_file, conform, metadata_of, read_parquet, with_metadata
+from traces.tables import atomic_file, conform, metadata_of, read_parquet, with_metadata, write_parquet
 
 FORMATS: tuple[ResultFormat, ...] = (
     warp.FORMAT,
@@ -126,7 +126,7 @@ def write_table(table: pa.Table, path: Path) -> None:
         if path.suffix == ".csv":
             pacsv.write_csv(table, temporary)
         else:
-            pq.write_table(table, temporary)
+            write_parquet(table, temporary)
 
 
 def read_table(path: Path) -> pa.Table:

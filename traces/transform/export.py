@@ -4,7 +4,7 @@
   only GETs and LISTs have a first byte, and there is no column for the bucket.
 - ``.hgrm``: percentile table of HdrHistogram, in milliseconds (AbstractHistogram.outputPercentileDistribution), of the
   successful requests; its values are exact samples, not histogram buckets.
-- ``.csv``: all columns of the Run.
+- ``.csv``: all columns of the Run. An apostrophe is put before names that spreadsheets would execute.
 
 In all formats a request starts at its intended start, as everywhere in tailcast, so latencies are the same.
 """
@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
@@ -68,7 +69,21 @@ def export(run: Run, out: Path, op: str | None = None) -> int:
 
 def _write_csv(run: Run, path: Path) -> None:
     plain = [pa.field(f.name, pa.string() if f.type == LABEL else f.type) for f in RUN_SCHEMA]
-    pacsv.write_csv(run.requests.cast(pa.schema(plain)), path)
+    table = run.requests.cast(pa.schema(plain))
+    for name in _TEXTS:
+        at = table.schema.get_field_index(name)
+        table = table.set_column(at, table.schema.field(at), _inert(table.column(name)))
+    pacsv.write_csv(table, path)
+
+
+_TEXTS = ("bucket", "key", "error")
+"""Columns with texts of others."""
+
+
+def _inert(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Put an apostrophe before texts that spreadsheets would execute as formulas (OWASP, "CSV Injection")."""
+    formulas = pc.match_substring_regex(column, r"^[=+\-@\t\r\n＝＋－＠]")
+    return pc.if_else(pc.fill_null(formulas, False), pc.binary_join_element_wise("'", column, ""), column)
 
 
 def _write_warp(run: Run, path: Path) -> None:

@@ -34,6 +34,7 @@ from validate.lab.box.requirements import require
 from validate.lab.box.shape import Shape
 from validate.lab.registry import STORES, kind_of
 from validate.lab.store import PROFILE, Form, Node, Progress, Store, StoreKind
+from validate.state import state_folder
 
 _HEALTHY_WITHIN_S = 60.0
 _STOPS_WITHIN_S = 15.0
@@ -170,9 +171,7 @@ def running() -> Store | None:
 
 
 def _lab_folder() -> Path:
-    state = os.environ.get("TAILCAST_STATE")
-    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return (Path(state) if state else Path(home) / "tailcast").resolve() / "lab"
+    return state_folder() / "lab"
 
 
 def _folder(kind: StoreKind) -> Path:

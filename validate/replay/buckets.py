@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -13,12 +13,14 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from models.multipart import Multipart
 from traces.errors import InputError
+from validate.replay.bucket_record import BucketRecord, delete_objects, is_absent
 from validate.s3.account import Account, DataPath
 
 _PRELOAD_THREADS = 16
 _DELETE_BATCH = 1000  # the maximum of DeleteObjects
 _TAKEN = ("BucketAlreadyExists", "BucketAlreadyOwnedByYou")
 _NAME_TRIES = 5
+_LATER = "'tailcast replay --clean-up' removes it"
 
 
 class StoredObject(NamedTuple):
@@ -63,40 +65,54 @@ class Buckets:
         server: the Server header of the store.
     """
 
-    def __init__(self, account: Account, token: Callable[[], str] = lambda: secrets.token_hex(8)):
-        self._account, self._token = account, token
+    def __init__(
+        self,
+        account: Account,
+        record: BucketRecord | None = None,
+        token: Callable[[], str] = lambda: secrets.token_hex(8),
+    ):
+        self._account, self._record, self._token = account, record, token
         self.names: dict[str, str] = {}
         self.server: str | None = None
 
     def create(self, wanted: Sequence[str]) -> None:
-        """Create ``tailcast-<random>-<n>`` for each bucket of the trace.
+        """Create ``tailcast-<random>-<n>`` for each bucket of the trace; each is recorded before.
 
         Raises:
-            InputError: the store is unreachable or refuses; buckets created until then are removed.
+            InputError: the store is unreachable or refuses.
         """
         try:
             for n, bucket in enumerate(wanted):
-                self.names[bucket] = self._create_one(n)
+                self._create_one(bucket, n)
         except (BotoCoreError, ClientError) as error:
-            self.remove({})
             raise InputError(f"{self._account.endpoint_url}: {self._account.explain(error)}") from error
 
-    def _create_one(self, n: int) -> str:
+    def _create_one(self, bucket: str, n: int) -> None:
         region = self._account.region
         where: Any = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
         for _ in range(_NAME_TRIES):
             name = f"tailcast-{self._token()}-{n}"
             if self._exists(name):
                 continue
+            self.names[bucket] = name
+            if self._record is not None:
+                self._record.add(name)
             try:
                 response = self._account.buckets.create_bucket(Bucket=name, **where)
             except ClientError as error:
+                if 400 <= error.response["ResponseMetadata"]["HTTPStatusCode"] < 500:
+                    self._withdraw(bucket)  # it was not created, or by another user in the meantime
                 if error.response.get("Error", {}).get("Code") in _TAKEN:
                     continue
                 raise
             self.server = response["ResponseMetadata"]["HTTPHeaders"].get("server")
-            return name
+            return
         raise InputError(f"{self._account.endpoint_url}: no free bucket name in {_NAME_TRIES} tries")
+
+    def _withdraw(self, bucket: str) -> None:
+        name = self.names.pop(bucket)
+        if self._record is not None:
+            self._record.withdraw(name)
 
     def _exists(self, name: str) -> bool:
         """Whether the bucket exists; checked first, as some stores return 200 when an owner creates a bucket again."""
@@ -129,22 +145,29 @@ class Buckets:
                 pool.shutdown(cancel_futures=True)
                 raise
 
-    def remove(self, written: dict[str, Iterable[str]]) -> list[str]:
+    def remove(self, written: Mapping[str, Iterable[str]]) -> list[str]:
         """Delete the given keys of each bucket of the trace, then the buckets.
 
         Returns:
             A line with the reason for each bucket that could not be removed; one with foreign objects is kept.
+
+        Raises:
+            KeyboardInterrupt: its text names the buckets that are left.
         """
-        left = []
-        for bucket, name in self.names.items():
-            try:
-                self._empty(name, sorted(written.get(bucket, ())))
-                self._account.buckets.delete_bucket(Bucket=name)
-            except (BotoCoreError, ClientError) as error:
-                left.append(f"bucket {name} could not be removed: {self._account.explain(error)}")
+        left, names = [], dict(self.names)
+        try:
+            for bucket, name in self.names.items():
+                try:
+                    self._empty(name, sorted(written.get(bucket, ())))
+                    self._account.buckets.delete_bucket(Bucket=name)
+                except (BotoCoreError, ClientError, InputError) as error:
+                    if not (isinstance(error, ClientError) and is_absent(error)):
+                        left.append(f"bucket {name} could not be removed: {self._account.explain(error)}; {_LATER}")
+                del names[bucket]
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(*left, f"left on the store: bucket {', '.join(names.values())}; {_LATER}") from None
         return left
 
     def _empty(self, name: str, keys: Sequence[str]) -> None:
         for first in range(0, len(keys), _DELETE_BATCH):
-            batch: Any = [{"Key": key} for key in keys[first : first + _DELETE_BATCH]]
-            self._account.buckets.delete_objects(Bucket=name, Delete={"Objects": batch, "Quiet": True})
+            delete_objects(self._account, name, list(keys[first : first + _DELETE_BATCH]))

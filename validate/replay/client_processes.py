@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
-import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
 from traces.errors import InputError
+from traces.interrupts import STOPS, deferred_stops, end_with_parent, unblock_stops
 from validate.replay.issue import Clock, LoopState, Record, TracePart, beginning
 from validate.replay.thread_group import ThreadGroup
 from validate.s3.account import Account
@@ -39,7 +39,7 @@ class ClientProcesses:
         self._state = state = LoopState(job.plan.trace, context) if closed else None
         self._workers = job.plan.workers
         self._clients: list[_ClientProcess] = []
-        with _interrupts_ignored():  # an interrupt reaches all processes, but only this one handles it
+        with deferred_stops():  # an interrupt reaches all processes, but only this one handles it
             for index in range(count):
                 here, there = context.Pipe()
                 process = context.Process(target=_main, args=(job, TracePart(index, count), state, there), daemon=True)
@@ -137,21 +137,12 @@ class _ClientProcess:
             self._process.join()
 
 
-@contextlib.contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Make processes started in this context ignore Ctrl-C; possible in the main thread only."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def _main(job: Job, part: TracePart, state: LoopState | None, link: Connection) -> None:
     """Run a client process."""
+    end_with_parent()
+    for number in STOPS:
+        signal.signal(number, signal.SIG_IGN)
+    unblock_stops()
     clock = Clock()
     with contextlib.suppress(EOFError, BrokenPipeError):  # the parent process has ended
         try:

@@ -37,7 +37,8 @@ class Options:
         pin: pin the client processes and those of the store to separate cores, if there are enough.
         policies: retries, hedged requests and multipart uploads, as in the simulator. Without the latter, a PUT is one
             request, as in the trace, up to the limit of S3.
-        seed: seed of the pauses before retries.
+        seed: seed of the pauses before retries, and of which GETs are verified.
+        verify: the fraction of GETs whose bodies are compared with what was written; the lengths of all are checked.
     """
 
     speed: float = 1.0
@@ -49,6 +50,7 @@ class Options:
     pin: bool = False
     policies: ClientPolicies = field(default_factory=ClientPolicies)
     seed: int = 0
+    verify: float = 0.01
 
     def __post_init__(self) -> None:
         if not (self.speed > 0 and math.isfinite(self.speed)):
@@ -61,6 +63,8 @@ class Options:
             raise InputError("client.hedge.tied: requests of a live store cannot be tied; a replay allows false")
         if not self.timeout_s > 0:
             raise InputError(f"timeout is {self.timeout_s} s; it must be above 0")
+        if not 0 <= self.verify <= 1:
+            raise InputError(f"verify is {self.verify}; a fraction of the GETs from 0 to 1 is needed, such as 1%")
         if not 1 <= self.processes <= MAX_PROCESSES:
             raise InputError(f"processes is {self.processes}; allowed are 1 to {MAX_PROCESSES}")
 
@@ -93,7 +97,7 @@ class Plan:
         preload: objects to write beforehand.
         longest_piece_bytes: size of the longest written object or part; 0 if nothing is written.
         in_parts: whether any object is uploaded in parts.
-        written: the keys that may exist afterwards, by bucket.
+        written: by bucket, the keys that may exist afterwards, with the sizes in bytes that each object may have.
     """
 
     trace: Trace
@@ -102,7 +106,7 @@ class Plan:
     preload: list[StoredObject]
     longest_piece_bytes: int
     in_parts: bool
-    written: dict[str, set[str]]
+    written: dict[str, dict[str, tuple[int, ...]]]
 
     @property
     def workers(self) -> int:
@@ -172,7 +176,7 @@ def plan_of(trace: Trace, options: Options) -> Plan:
             f"processes is {options.processes}, but there are at most {workers} {what}; give each at least one"
         )
     preload: list[StoredObject] = []
-    written: dict[str, set[str]] = {}
+    written: dict[str, dict[str, tuple[int, ...]]] = {}
     there: dict[tuple[str, str], int] = {}  # the phase since which an object exists
     multipart, sizes = options.multipart, trace.size_bytes
     on_object, on_objects, creating = rows_that(trace.op, "names_object"), ops_that("names_object"), ops_that("creates")
@@ -183,16 +187,20 @@ def plan_of(trace: Trace, options: Options) -> Plan:
     phases = trace.phase.tolist()
     for row, ((op, bucket, key, size), phase) in enumerate(zip(requests_of(trace), phases, strict=True), start=1):
         if reason := unsendable(options.data_path, op, key):
-            raise InputError(f"row {row}: {op} of key {key!r}: {reason}; the data path boto3 takes any key")
-        keys = written.setdefault(bucket, set())
+            raise InputError(f"row {row}: {op} of key {key!r}: {reason}")
+        keys = written.setdefault(bucket, {})
         if op not in on_objects:
             continue
+        sizes_of_key = keys.setdefault(key, ())
         if op in creating:
             there.setdefault((bucket, key), phase)
         elif there.get((bucket, key), phase) >= phase:
             preload.append(StoredObject(bucket, key, size))
             there[bucket, key] = -1
-        keys.add(key)
+        else:
+            continue
+        if size not in sizes_of_key:
+            keys[key] = (*sizes_of_key, size)
     pieces = np.where(on_object, np.where(parts > 0, multipart.part_size, sizes), 0)
     return Plan(trace, options, list(written), preload, int(pieces.max()), bool(parts.any()), written)
 

@@ -21,6 +21,7 @@ from traces.provenance import code_version, release
 from traces.run import Run
 from traces.trace import Trace
 from validate.compare.machine import CpuSample, clock_floor, cpu_usage, environment
+from validate.replay.bucket_record import recorded
 from validate.replay.buckets import Buckets
 from validate.replay.client_processes import ClientProcesses
 from validate.replay.issue import Clock, Record, beginning
@@ -29,7 +30,7 @@ from validate.replay.plan import Options, Plan, plan_of
 from validate.replay.resume import joined, remaining, unissued
 from validate.replay.schedule import run_table, schedule_of
 from validate.s3.account import Account, DataPath, Target
-from validate.s3.client import Client, Job
+from validate.s3.client import ABSENT_KEY, Client, Job
 
 Progress = Callable[[str, float, float], None]
 """Called with the stage (``prepare`` or ``replay``), the amount done, and the total."""
@@ -68,9 +69,10 @@ def replay(
 ) -> Run:
     """Issue the requests of a trace on a store, in buckets created for it.
 
-    A failed request is a row with its error. Buckets that could not be removed are in ``info["left_behind"]``. After an
-    interrupt, the Run has the requests issued until then, ``info["aborted"]`` is true, and ``info["unissued"]`` has the
-    other rows, except for a loop with a duration.
+    A failed request is a row with its error. Buckets that could not be removed are in ``info["left_behind"]``, and why
+    the store did not respond after the last request, in ``info["no_response_after"]``, else null. After an interrupt,
+    the Run has the requests issued until then, ``info["aborted"]`` is true, and ``info["unissued"]`` has the others,
+    except for a loop with a duration.
 
     Raises:
         InputError: before anything is issued: the trace cannot be replayed (see `plan_of`), the store is unreachable or
@@ -78,20 +80,12 @@ def replay(
     """
     plan = plan_of(trace, options or Options())
     account = Account(target)
-    buckets = Buckets(account)
-    buckets.create(plan.buckets)
-    left: list[str] = []
-    try:
+    with _buckets(plan, account, target, faults) as (buckets, left):
         client = Client(Job(plan, target, buckets.names), account)
         path = client.paths[0]
         buckets.preload(path, plan.preload, client.payload, lambda done: progress("prepare", done, len(plan.preload)))
         info, records = _measure(client, progress, faults)
-    finally:
-        if not plan.options.keep:
-            left = buckets.remove(dict(plan.written))
-            # A host that failed leaves locks behind, which a store may hold for a minute.
-            for _ in range(_REMOVALS if left and faults is not None and faults.staged else 0):
-                left = buckets.remove(dict(plan.written)) if left else left
+        after = path.head(buckets.names[plan.buckets[0]], ABSENT_KEY)
     info |= {
         "versions": _versions(path, target, buckets),
         "tailcast": asdict(code_version()),
@@ -101,6 +95,7 @@ def replay(
         "buckets": buckets.names if plan.options.keep else {},
         "created_buckets": buckets.names,
         "left_behind": left,
+        "no_response_after": None if after.status else after.error,
     }
     if info["aborted"] and (trace.pacing.loop == "open" or trace.pacing.duration_s is None):
         info["unissued"] = unissued(trace, np.array([record.due.row for record in records], np.int64))
@@ -109,6 +104,42 @@ def replay(
     table = run_table(trace, records)
     info["schedule"] = schedule_of(table, trace.pacing.loop)
     return Run.of(table, info, trace=trace, source="replay")
+
+
+@contextmanager
+def _buckets(
+    plan: Plan, account: Account, target: Target, faults: Faults | None
+) -> Iterator[tuple[Buckets, list[str]]]:
+    """Create the buckets of a plan, and remove them at the end, however it comes.
+
+    Yields:
+        The buckets, and a list that has a line for each bucket that could not be removed afterwards.
+    """
+    left: list[str] = []
+    with recorded(target, account.endpoint_url) as record:
+        buckets = Buckets(account, record)
+
+        def remove() -> None:
+            if not plan.options.keep:
+                left[:] = buckets.remove(plan.written)
+                # A host that failed leaves locks behind, which a store may hold for a minute.
+                for _ in range(_REMOVALS if left and faults is not None and faults.staged else 0):
+                    left[:] = buckets.remove(plan.written) if left else left
+            record.done = not left
+
+        try:
+            buckets.create(plan.buckets)
+            yield buckets, left
+        except InputError as error:
+            remove()
+            raise InputError(*error.messages, *left) from error
+        except KeyboardInterrupt as error:
+            remove()
+            raise KeyboardInterrupt(*error.args, *left) from None
+        except BaseException:
+            remove()
+            raise
+        remove()
 
 
 def resume(

@@ -8,30 +8,28 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import math
-import re
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import boto3
 import botocore.session
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionError
+from botocore.exceptions import BotoCoreError
 
 from traces.errors import InputError
-
-LIST_PAGE = 1000
-"""The number of keys that a LIST requests: one page, the maximum of S3."""
+from validate.s3.body_check import ExpectedBody
+from validate.s3.deadline import MOST_DOCUMENT_BYTES, begin_exchange, bound_exchanges
+from validate.s3.reasons import reason, text_of, without
 
 CHUNK_BYTES = 8 << 20
 """Bytes of a large object to read at a time."""
 
 CONNECT_TIMEOUT_S = 5.0
-
-_SHORTEST_SECRET = 8  # characters; a shorter key may be part of an ordinary word
+_BUCKET_TIMEOUT_S = 30.0  # of requests that are not measured
 
 
 @dataclass(frozen=True)
@@ -79,13 +77,15 @@ class Response(NamedTuple):
 class CancellablePath(Protocol):
     """The requests of `DataPath` except LIST, as coroutines; cancelling one closes its connection."""
 
-    def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Coroutine[Any, Any, Response]:
+    def get(
+        self, bucket: str, key: str, span: tuple[int, int] | None, expected: ExpectedBody | None = None
+    ) -> Coroutine[Any, Any, Response]:
         """Read an object or a part of it."""
 
     def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Coroutine[Any, Any, Response]:
         """Write an object of one part."""
 
-    def head(self, bucket: str, key: str) -> Coroutine[Any, Any, Response]:
+    def head(self, bucket: str, key: str, sizes: Collection[int] = ()) -> Coroutine[Any, Any, Response]:
         """Read an object's metadata."""
 
     def delete(self, bucket: str, key: str) -> Coroutine[Any, Any, Response]:
@@ -104,14 +104,16 @@ class DataPath(Protocol):
     cancellable: CancellablePath | None
     facts: dict[str, str]
 
-    def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Response:
-        """Read an object, or its bytes from `span[0]` to `span[1]` (excluded)."""
+    def get(
+        self, bucket: str, key: str, span: tuple[int, int] | None, expected: ExpectedBody | None = None
+    ) -> Response:
+        """Read an object, or its bytes from `span[0]` to `span[1]` (excluded); another body than expected fails."""
 
     def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Response:
         """Write an object, by multipart upload if it has several parts; all but the last have the same size."""
 
-    def head(self, bucket: str, key: str) -> Response:
-        """Read an object's metadata."""
+    def head(self, bucket: str, key: str, sizes: Collection[int] = ()) -> Response:
+        """Read an object's metadata; a size that is none of `sizes` fails, if there are any."""
 
     def delete(self, bucket: str, key: str) -> Response:
         """Delete an object."""
@@ -132,8 +134,7 @@ class Account:
     """
 
     def __init__(self, target: Target):
-        if "@" in (target.endpoint_url or ""):
-            raise InputError("the endpoint URL contains credentials; use an AWS profile or AWS_* variables instead")
+        _refuse_secrets(target.endpoint_url or "")
         core = botocore.session.Session(profile=target.profile)
         if target.credentials_file is not None:
             core.set_config_variable("credentials_file", str(target.credentials_file))
@@ -148,15 +149,16 @@ class Account:
             self._secrets = [s for s in (frozen.access_key, frozen.secret_key, frozen.token) if s]
             self.credentials = credentials
             self.region = self.session.region_name or "us-east-1"
-            self.buckets = self.client(target.endpoint_url, pool=4, timeout_s=30.0)
+            self.buckets = self.client(target.endpoint_url, pool=4, timeout_s=_BUCKET_TIMEOUT_S)
         except (BotoCoreError, ValueError) as error:
             raise error if isinstance(error, InputError) else InputError(str(error)) from error
         self.endpoint_url: str = self.buckets.meta.endpoint_url
+        _refuse_secrets(self.endpoint_url)
 
     def client(
         self, endpoint_url: str | None, pool: int, timeout_s: float
     ) -> Any:  # boto3 creates the class at run time
-        """Return a boto3 client that never retries."""
+        """Return a boto3 client that never retries, and whose exchanges take `timeout_s` at most."""
         config = Config(
             retries={"total_max_attempts": 1},
             max_pool_connections=pool,
@@ -165,21 +167,35 @@ class Account:
             s3={"addressing_style": "path"},
         )
         client = self.session.client("s3", endpoint_url=endpoint_url, region_name=self.region, config=config)
+        bound_exchanges(client._endpoint.http_session)
+        client.meta.events.register("before-send.s3", partial(_begin, timeout_s))
         client.meta.events.register("before-sign.s3.DeleteObjects", _add_digest)
         return client
 
     def explain(self, error: Exception) -> str:
         """Return one line on an error, without credentials, signatures or the queries of URLs."""
-        if isinstance(error, EndpointConnectionError):
-            return self.clean(_connection_error(error))
-        return self.clean(_client_error(error) if isinstance(error, ClientError) else str(error))
+        return self.clean(text_of(error))
 
     def clean(self, text: str) -> str:
         """Return the essential part of an error text or of an error response's body, without secrets."""
-        text = _reason(text)
+        text = reason(text)
         for secret in self._secrets:
-            text = _without(secret, text)
+            text = without(secret, text)
         return text
+
+
+def _begin(limit_s: float, request: Any, **_: Any) -> None:
+    """Begin an exchange; the length of an object is checked as it arrives, that of other answers is limited here."""
+    begin_exchange(limit_s, math.inf if request.stream_output else MOST_DOCUMENT_BYTES)
+
+
+def _refuse_secrets(endpoint_url: str) -> None:
+    """Refuse an endpoint, from whatever source, whose URL has credentials or a query such as a signature."""
+    parts = endpoint_url.partition("://")[2] or endpoint_url
+    if "@" in parts:
+        raise InputError("the endpoint URL contains credentials; use an AWS profile or AWS_* variables instead")
+    if "?" in parts or "#" in parts:
+        raise InputError("the endpoint URL has a query or fragment; give only scheme, host and port")
 
 
 def _add_digest(request: Any, **_: Any) -> None:
@@ -187,39 +203,3 @@ def _add_digest(request: Any, **_: Any) -> None:
     request.headers["Content-MD5"] = base64.b64encode(
         hashlib.md5(request.data, usedforsecurity=False).digest()
     ).decode()
-
-
-def _without(secret: str, text: str) -> str:
-    """Replace a secret; one as short as an ordinary word only where it stands alone, or it would garble the text."""
-    pattern = re.escape(secret)
-    if len(secret) < _SHORTEST_SECRET:
-        pattern = rf"(?<![\w']){pattern}(?![\w'])"
-    return re.sub(pattern, "***", text)
-
-
-def _client_error(error: ClientError) -> str:
-    said = error.response.get("Error", {})
-    return f"{said.get('Code', 'error')}: {said.get('Message', '')}".rstrip(": ")
-
-
-def _connection_error(error: EndpointConnectionError) -> str:
-    cause = re.search(r"\[Errno -?\d+\] ([^'\")]*)", str(error.kwargs.get("error", "")))
-    return f"{error}: {cause[1]}" if cause else str(error)
-
-
-def _reason(text: str) -> str:
-    """Return the essential part of an error text: the S3 error code, else the HTTP status, else the transport error."""
-    code = re.search(r"<Code>(.*?)</Code>", text)
-    if code:
-        message = re.search(r"<Message>(.*?)</Message>", text, re.DOTALL)
-        return f"{code[1]}: {html.unescape(message[1])}" if message else code[1]
-    status = re.search(r"status code: (\d{3} [A-Za-z ]+)", text)
-    if status:
-        return status[1].strip()
-    system = re.search(r'message: "([^"]+)"', text)
-    if system:
-        return system[1]
-    if "TimedOut" in text or "kind: Timeout" in text:
-        return "timed out"
-    line = next(iter(text.splitlines()), "") or "error"
-    return re.sub(r"\?[^\s\"']*", "", line)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import io
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from boto3.s3.transfer import TransferConfig
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
-from validate.s3.account import CHUNK_BYTES, LIST_PAGE, Account, CancellablePath, Response
+from validate.s3.account import CHUNK_BYTES, Account, CancellablePath, Response
+from validate.s3.answers import LIST_PAGE, WrongAnswerError, check_list, check_size
+from validate.s3.body_check import BodyCheck, ExpectedBody
 
 
 class Boto3Path:
@@ -31,20 +34,31 @@ class Boto3Path:
             "checksum": "crc32" if config.request_checksum_calculation == "when_supported" else "none",
         }
 
-    def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Response:
+    def get(
+        self, bucket: str, key: str, span: tuple[int, int] | None, expected: ExpectedBody | None = None
+    ) -> Response:
         status, first_byte_s = 0, math.nan
         try:
             ranged: Any = {"Range": f"bytes={span[0]}-{span[1] - 1}"} if span else {}
             result = self._client.get_object(Bucket=bucket, Key=key, **ranged)
             status, first_byte_s = _status(result), time.perf_counter()
-            return Response(status, sum(len(chunk) for chunk in result["Body"].iter_chunks(CHUNK_BYTES)), first_byte_s)
-        except (BotoCoreError, ClientError) as error:
+            with contextlib.closing(result["Body"]) as body:  # a body that is not read to its end ends the connection
+                if status != (wanted := 206 if span else 200):
+                    raise WrongAnswerError(f"wrong status: {status} instead of {wanted}")
+                check = BodyCheck(expected)
+                if "ContentLength" in result:
+                    check.announced(result["ContentLength"])
+                for chunk in body.iter_chunks(CHUNK_BYTES):
+                    check.take(chunk)
+                check.end()
+            return Response(status, check.received_bytes, first_byte_s)
+        except Exception as error:  # also of parsers and of urllib3
             return self._failed(error, status, first_byte_s)
 
     def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Response:
         moved = sum(len(part) for part in parts)
         if len(parts) == 1:
-            return self._done(lambda: self._client.put_object(Bucket=bucket, Key=key, Body=bytes(parts[0])), moved)
+            return self._done(lambda: self._put_whole(bucket, key, parts[0]), moved)
 
         def upload() -> dict[str, Any]:
             size = len(parts[0])
@@ -54,23 +68,44 @@ class Boto3Path:
 
         return self._done(upload, moved)
 
-    def head(self, bucket: str, key: str) -> Response:
-        return self._done(lambda: self._client.head_object(Bucket=bucket, Key=key))
+    def _put_whole(self, bucket: str, key: str, body: memoryview) -> Any:
+        result = self._client.put_object(Bucket=bucket, Key=key, Body=bytes(body))
+        if "ETag" not in result:
+            raise WrongAnswerError("wrong headers: a PUT without an ETag")
+        return result
+
+    def head(self, bucket: str, key: str, sizes: Collection[int] = ()) -> Response:
+        def head() -> Any:
+            result = self._client.head_object(Bucket=bucket, Key=key)
+            check_size(result.get("ContentLength"), sizes)
+            return result
+
+        return self._done(head)
 
     def delete(self, bucket: str, key: str) -> Response:
         return self._done(lambda: self._client.delete_object(Bucket=bucket, Key=key))
 
     def list(self, bucket: str, prefix: str) -> Response:
-        return self._done(lambda: self._client.list_objects_v2(Bucket=bucket, Prefix=prefix, MaxKeys=LIST_PAGE))
+        def page() -> Any:
+            result = self._client.list_objects_v2(Bucket=bucket, Prefix=prefix, MaxKeys=LIST_PAGE)
+            check_list("IsTruncated" in result, [found["Key"] for found in result.get("Contents", ())], prefix)
+            return result
+
+        return self._done(page)
 
     def _done(self, call: Callable[[], Any], moved: int = 0) -> Response:
         try:
-            return Response(_status(call()), moved)
-        except (BotoCoreError, ClientError) as error:
+            status = _status(call())
+            if not 200 <= status < 300:
+                return Response(status, error=f"wrong status: {status} instead of 200")
+            return Response(status, moved)
+        except Exception as error:  # also of parsers and of urllib3
             return self._failed(error)
 
     def _failed(self, error: Exception, status: int = 0, first_byte_s: float = math.nan) -> Response:
         status = _status(error.response) if isinstance(error, ClientError) else status
+        if isinstance(error, WrongAnswerError):
+            status = status or 200
         return Response(status, 0, first_byte_s, self._explain(error))
 
 

@@ -12,15 +12,20 @@ from operator import methodcaller
 from typing import Any
 
 from traces.errors import InputError
-from traces.trace import Trace
+from traces.random_streams import mixed, stream_id
 from validate.replay.attempts import Attempts
 from validate.replay.buckets import Payload
 from validate.replay.issue import Clock, ClosedLoop, Loop, LoopState, OpenLoop, Record, TracePart, drive
 from validate.replay.plan import Plan, requests_of
 from validate.s3.account import Account, Target
+from validate.s3.body_check import Content, ExpectedBody, part_of
 from validate.s3.clients import connect
 
 _SWITCH_INTERVAL_S = 5e-4
+ABSENT_KEY = "tailcast-check"
+"""The key of an object that does not exist; a store that responds says so."""
+
+_VERIFY_STREAM = stream_id("verify")
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class Client:
         ]
         for path, url in zip(self.paths, job.target.node_urls or (account.endpoint_url,), strict=True):
             # One request on each node warms up the client and shows refusals early.
-            response = path.head(names[0], "tailcast-check")
+            response = path.head(names[0], ABSENT_KEY)
             if response.status != 404:
                 said = response.error or f"status {response.status} for an object that does not exist"
                 raise InputError(f"{url}: {said}")
@@ -79,7 +84,7 @@ class Client:
         """Issue the requests of this client's part; arguments and result are those of `drive`."""
         plan = self.job.plan
         loop = self.loop(clock, state)
-        call = caller(plan.trace, self.job.buckets, self.payload)
+        call = caller(plan, self.job.buckets, self.payload)
         attempts = Attempts(
             plan.options.policy_of(),
             plan.trace.table.column("op").to_pylist(),
@@ -119,19 +124,36 @@ def _issue(paths: Sequence[Any], call: Callable[[int], Call], row: int, attempt:
     return call(row)(paths[(row + attempt) % len(paths)])
 
 
-def caller(trace: Trace, buckets: dict[str, str], payload: Payload) -> Callable[[int], Call]:
+def caller(plan: Plan, buckets: dict[str, str], payload: Payload) -> Callable[[int], Call]:
     """Return a function that returns the call of a row."""
-    rows = [(op, buckets[bucket], key, size) for op, bucket, key, size in requests_of(trace)]
+    trace, options, written = plan.trace, plan.options, plan.written
+    rows = list(requests_of(trace))
     start = trace.table.column("range_start_bytes").fill_null(0).to_pylist()
     count = trace.table.column("range_bytes").to_pylist()
 
     def call(row: int) -> Call:
-        op, bucket, key, size = rows[row]
+        op, of_trace, key, size = rows[row]
+        bucket, sizes = buckets[of_trace], written[of_trace].get(key, ())
         if op == "GET":
             span = None if count[row] is None else (start[row], start[row] + count[row])
-            return methodcaller("get", bucket, key, span)
+            verified = (mixed(options.seed, _VERIFY_STREAM, row) >> 11) * 2.0**-53 < options.verify
+            contents = [payload.parts(key, each) for each in sizes] if verified else []
+            return methodcaller("get", bucket, key, span, _expected(sizes, contents, span))
         if op == "PUT":
             return methodcaller("put", bucket, key, payload.parts(key, size))
+        if op == "HEAD":
+            return methodcaller("head", bucket, key, sizes)
         return methodcaller(op.lower(), bucket, key)
 
     return call
+
+
+def _expected(sizes: Sequence[int], contents: Sequence[Content], span: tuple[int, int] | None) -> ExpectedBody | None:
+    """Return the bodies that a GET of an object, or of its bytes from `span[0]` to `span[1]`, may return."""
+    if not sizes:
+        return None
+    if span is None:
+        return ExpectedBody(tuple(sizes), tuple(contents))
+    begin, count = span[0], span[1] - span[0]
+    lengths = tuple(min(max(size - begin, 0), count) for size in sizes)
+    return ExpectedBody(lengths, tuple(part_of(content, begin, count) for content in contents))

@@ -41,13 +41,16 @@ def connect(
 def unsendable(data_path: str, op: str, key: str) -> str | None:
     """Return why a data path cannot request a key literally, or None if it can.
 
-    obstore treats keys as paths: it drops slashes at the ends, and refuses empty and dot segments and control
-    characters.
+    Clients and proxies resolve dot segments, so that ``../other/key`` would be an object of another bucket. obstore
+    treats keys as paths: it drops slashes at the ends, and refuses empty segments and control characters.
     """
-    if data_path != "obstore" or op not in ops_that("names_object"):
+    if op not in ops_that("names_object"):
         return None
-    if any(part in ("", ".", "..") for part in key.split("/")) or re.search(r"[\x00-\x1f\x7f]", key):
-        return "obstore refuses keys with empty or dot segments, or control characters"
+    segments = key.split("/")
+    if "." in segments or ".." in segments:
+        return "keys with the segments '.' or '..' are not sent, as they could become objects of other buckets"
+    if data_path == "obstore" and ("" in segments or re.search(r"[\x00-\x1f\x7f]", key)):
+        return "obstore refuses keys with empty segments or control characters; the data path boto3 takes them"
     return None
 
 

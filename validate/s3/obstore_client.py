@@ -7,15 +7,16 @@ import math
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import obstore
 from botocore.auth import S3SigV4Auth
 from botocore.awsrequest import AWSRequest
-from botocore.exceptions import BotoCoreError
 from botocore.httpsession import URLLib3Session
 from obstore.auth.boto3 import Boto3CredentialProvider
 from obstore.store import S3Store
@@ -23,12 +24,16 @@ from obstore.store import S3Store
 from validate.s3.account import (
     CHUNK_BYTES,
     CONNECT_TIMEOUT_S,
-    LIST_PAGE,
     Account,
     CancellablePath,
     Response,
 )
+from validate.s3.answers import LIST_PAGE, WrongAnswerError, check_list, check_size
+from validate.s3.body_check import BodyCheck, ExpectedBody
+from validate.s3.deadline import begin_exchange, bound_exchanges
 from validate.s3.obstore_cancellable import CancellableObstore
+from validate.s3.reasons import redirect
+from validate.s3.redirect_trap import MISDIRECTED, trap_of
 
 
 class ObstorePath:
@@ -54,7 +59,8 @@ class ObstorePath:
         secure = endpoint_url.startswith("https:")
         connect_s = min(CONNECT_TIMEOUT_S, timeout_s)
         settings: dict[str, Any] = {"verify": bundle or True, "timeout": (connect_s, timeout_s)}
-        self._http = URLLib3Session(max_pool_connections=pool, **settings)
+        self._timeout_s, self._http = timeout_s, URLLib3Session(max_pool_connections=pool, **settings)
+        bound_exchanges(self._http)
         options: dict[str, Any] = {"root_certificate": Path(bundle).read_bytes()} if secure and bundle else {}
         options |= {
             "allow_http": True,
@@ -62,6 +68,9 @@ class ObstorePath:
             "connect_timeout": timedelta(seconds=connect_s),
             "pool_max_idle_per_host": str(pool),
         }
+        self._trap = trap_of(endpoint_url)
+        if self._trap is not None:
+            options |= {"proxy_url": self._trap.url, "proxy_excludes": urlsplit(endpoint_url).hostname or ""}
         self.facts = {
             "name": "obstore",
             "version": importlib.metadata.version("obstore"),
@@ -86,15 +95,19 @@ class ObstorePath:
         }
         self.cancellable: CancellablePath | None = CancellableObstore(self._stores, self._failed)
 
-    def get(self, bucket: str, key: str, span: tuple[int, int] | None) -> Response:
-        status, first_byte_s = 0, math.nan
+    def get(
+        self, bucket: str, key: str, span: tuple[int, int] | None, expected: ExpectedBody | None = None
+    ) -> Response:
+        status, first_byte_s, check = 0, math.nan, BodyCheck(expected)
         try:
             result = obstore.get(self._stores[bucket], key, options={"range": span} if span else None)
             status, first_byte_s = 206 if span else 200, time.perf_counter()
             first, end = result.range
-            if end - first <= CHUNK_BYTES:
-                return Response(status, len(result.bytes()), first_byte_s)
-            return Response(status, sum(len(chunk) for chunk in result.stream(CHUNK_BYTES)), first_byte_s)
+            check.announced(end - first)
+            for chunk in [result.bytes()] if end - first <= CHUNK_BYTES else result.stream(CHUNK_BYTES):
+                check.take(memoryview(chunk))
+            check.end()
+            return Response(status, check.received_bytes, first_byte_s)
         except Exception as error:  # obstore raises its own exceptions, OSError and ValueError
             return self._failed(error, status, first_byte_s)
 
@@ -107,8 +120,8 @@ class ObstorePath:
             bucket, 200, moved,
         )  # fmt: skip
 
-    def head(self, bucket: str, key: str) -> Response:
-        return self._done(lambda s: obstore.head(s, key), bucket, 200)
+    def head(self, bucket: str, key: str, sizes: Collection[int] = ()) -> Response:
+        return self._done(lambda s: check_size(obstore.head(s, key)["size"], sizes), bucket, 200)
 
     def delete(self, bucket: str, key: str) -> Response:
         return self._done(lambda s: obstore.delete(s, key), bucket, 204)
@@ -119,10 +132,13 @@ class ObstorePath:
         request = AWSRequest("GET", f"{self._endpoint_url}/{bucket}", params=requested)
         try:
             S3SigV4Auth(account.credentials.get_frozen_credentials(), "s3", account.region).add_auth(request)
+            begin_exchange(self._timeout_s)
             response = self._http.send(request.prepare())
-            error = None if response.status_code == 200 else account.clean(response.text)
-            return Response(response.status_code, error=error)
-        except BotoCoreError as error:
+            if response.status_code != 200:
+                return Response(response.status_code, error=account.clean(_answer_text(response)))
+            check_list(*_keys(response.content), prefix)
+            return Response(response.status_code)
+        except Exception as error:  # also of urllib3 and of the parser
             return self._failed(error)
 
     def _done(self, call: Callable[[S3Store], object], bucket: str, status: int, moved: int = 0) -> Response:
@@ -134,5 +150,30 @@ class ObstorePath:
             return self._failed(error)
 
     def _failed(self, error: Exception, status: int = 0, first_byte_s: float = math.nan) -> Response:
-        said = re.search(r"status code: (\d{3})", str(error))
-        return Response(int(said[1]) if said else status, 0, first_byte_s, self._account.explain(error))
+        text = str(error)
+        said = re.search(r"status code: (\d{3})", text)
+        status = int(said[1]) if said else status
+        if self._trap is not None and self._trap.target and (status == MISDIRECTED or "tunnel" in text):
+            return Response(0, 0, first_byte_s, redirect(self._trap.target))
+        if isinstance(error, WrongAnswerError):
+            status = status or 200
+        if 300 <= status < 400:
+            return Response(status, 0, first_byte_s, redirect(""))
+        return Response(status, 0, first_byte_s, self._account.explain(error))
+
+
+def _keys(document: bytes) -> tuple[bool, list[str]]:
+    """Return whether a document is a list of objects, and its keys."""
+    try:
+        root = ElementTree.fromstring(document)
+    except ElementTree.ParseError:
+        return False, []
+    names = [re.sub(r"^\{.*\}", "", root.tag)] + [each.text or "" for each in root.iterfind("{*}Contents/{*}Key")]
+    return names[0] == "ListBucketResult", names[1:]
+
+
+def _answer_text(response: Any) -> str:
+    """Return the text of an answer that is no success."""
+    if 300 <= response.status_code < 400:
+        return redirect(response.headers.get("location", ""))
+    return str(response.text) or f"{response.status_code} without a body"

@@ -140,3 +140,13 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     assert not caught.value.code
     assert '"requests": 1' in capsys.readouterr().out
     assert (tmp_path / "x.hgrm").exists()
+
+
+def test_a_spreadsheet_executes_no_name(tmp_path: Path) -> None:
+    keys = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "plain", "a=1"]
+    failed = {"error": ["=1+1", *[None] * 6], "winner": np.array([0, *[1] * 6], np.int16)}
+    export(run_of(np.full(len(keys), 0.01), key=keys, **failed), tmp_path / "x.csv")
+    with (tmp_path / "x.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["key"] for row in rows] == [*(f"'{key}" for key in keys[:5]), "plain", "a=1"]
+    assert [row["error"] for row in rows] == ["'=1+1", *[""] * 6]

@@ -221,12 +221,16 @@ def test_wrong_key_is_one_clear_line_without_credentials(stub: Stub, data_path: 
         ({}, "http://127.0.0.1:1", "Could not connect"),
         ({}, "127.0.0.1:9000", "Invalid endpoint"),
         ({}, "http://user:word@127.0.0.1:1", "contains credentials"),
+        ({"AWS_ENDPOINT_URL": "http://user:word@127.0.0.1:1"}, None, "contains credentials"),
+        ({"AWS_ENDPOINT_URL_S3": "http://user:word@127.0.0.1:1"}, None, "contains credentials"),
+        ({}, "http://127.0.0.1:1/?X-Amz-Signature=word", "has a query"),
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:1/?X-Amz-Signature=word"}, None, "has a query"),
         ({"AWS_PROFILE": "absent"}, "http://127.0.0.1:1", "absent"),
         ({"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}, "http://127.0.0.1:1", "no credentials"),
     ],
 )
 def test_bad_target_is_one_clear_line(
-    aws_environment: None, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], endpoint: str, said: str
+    aws_environment: None, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], endpoint: str | None, said: str
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value) if value else monkeypatch.delenv(name)
@@ -245,6 +249,9 @@ def test_bad_target_is_one_clear_line(
         (reads(1, 1), {"timeout_s": 0}, "timeout"),
         (trace_of(["GET"], ["a"], Pacing("closed")), {"speed": 2}, "open loops"),
         (trace_of(["PUT", "GET"], ["a", "a//b"]), {}, "row 2: GET of key 'a//b'"),
+        (trace_of(["PUT", "GET"], ["a", "../b/c"]), {"data_path": "boto3"}, r"row 2: GET of key '\.\./b/c'"),
+        (trace_of(["DELETE"], ["a/./b"]), {"data_path": "boto3"}, "could become objects of other buckets"),
+        (reads(1, 1), {"verify": 1.5}, "verify is 1.5"),
     ],
 )
 def test_what_cannot_be_replayed_is_refused(trace: Trace, options: dict[str, object], said: str) -> None:
@@ -409,7 +416,7 @@ def test_nothing_printed_or_written_holds_credentials(
 ) -> None:
     reads(20, rate=100).write(tmp_path / "t.parquet")
     dying = stub(die_key="k10")
-    assert cli("replay", tmp_path / "t.parquet", "--endpoint-url", dying.url, "--out", tmp_path / "run") == 0
+    assert cli("replay", tmp_path / "t.parquet", "--endpoint-url", dying.url, "--out", tmp_path / "run") == 1
     refusing = stub(access_key="another")
     assert cli("replay", tmp_path / "t.parquet", "--endpoint-url", refusing.url, "--out", tmp_path / "none") == 2
     assert not (tmp_path / "none").exists()
