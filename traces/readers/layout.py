@@ -61,14 +61,15 @@ def join(when: pl.Expr) -> Verdict:
     return Verdict(when, "", "joined")
 
 
-def if_invalid(fields: Mapping[str, str]) -> tuple[Verdict, ...]:
+def if_invalid(fields: Mapping[str, str], names: Mapping[str, str] | None = None) -> tuple[Verdict, ...]:
     """Return the verdicts on fields that hold something else than their value: null is ``value``, not null ``field``.
 
     Args:
         fields: name of a field for each value. ``-`` and an empty field stand for a value that is not there.
+        names: what to call a field in the reason (default: its name).
     """
     return tuple(
-        refuse(pl.col(value).is_null() & ~nothing(pl.col(field)), f"{field} cannot be read")
+        refuse(pl.col(value).is_null() & ~nothing(pl.col(field)), f"{(names or {}).get(field, field)} cannot be read")
         for value, field in fields.items()
     )
 

@@ -517,7 +517,7 @@ def test_latencies_are_found_in_the_block_before(tmp_path, monkeypatch, name):
 @pytest.mark.parametrize("target", ["/b/k?acl", "/b?uploads", "/b/k?uploadId=1", "/", "/admin/usage", "/b?location"])
 def test_requests_about_objects_are_left_out(tmp_path, target):
     rows, report = of(tmp_path, rgw_beast_log.FORMAT, ACCESS.replace("/b/k", target))
-    assert not rows and report.left_out == {NO_OBJECT: 1}
+    assert not rows and report.left_out.total() == report.rows == 1
 
 
 def test_swifts_proxy_log_gives_what_was_asked():
