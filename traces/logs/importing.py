@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from traces.errors import InputError
 from traces.logs.clock import spread
 from traces.logs.columns import Columns
+from traces.logs.duplicates import Duplicates
 from traces.logs.files import formats_of, inputs
 from traces.logs.object_sizes import Recorded
 from traces.logs.pseudonyms import Hashed, anonymous_error, plain_error
@@ -76,8 +77,9 @@ def import_logs(
 
     Returns:
         ``trace``, ``run`` (None if no row has a latency), ``skipped`` (why files are not read, by name), ``format`` by
-        file, the fields of `ImportReport.figures`, ``without_latency``, ``sizes_filled`` and ``sizes_unknown`` (rows),
-        ``requests``, ``errors``, ``ops`` (requests by operation), ``span_s``, ``objects``, ``clients`` and ``origin``.
+        file, the fields of `ImportReport.figures`, ``without_latency``, ``duplicates``, ``sizes_filled`` and
+        ``sizes_unknown`` (rows), ``requests``, ``errors``, ``ops`` (requests by operation), ``span_s``, ``objects``,
+        ``clients`` and ``origin``.
 
     Raises:
         InputError: a file is missing or has no known format, an option is invalid, no row is a request, or a row cannot
@@ -97,7 +99,10 @@ def import_logs(
                 origin = replace(origin, files=())
             run_out = run_out if log.with_latency else None
             hashed = Hashed(secrets.token_bytes(64) if salt is None else salt.encode()) if anonymise else None
-            written = _write(log, out, run_out, origin, hashed, seed, progress)
+            duplicates = Duplicates(log.clock.tick_ns)
+            written = _write(log, out, run_out, origin, hashed, seed, duplicates, progress)
+            for note in duplicates.notes():
+                report.note(note)
     except OSError as error:
         raise InputError(f"{_at_fault(error, out, files)}: {error.strerror or error}") from error
     return {
@@ -106,12 +111,17 @@ def import_logs(
         "skipped": found.skipped,
         "format": {str(s.name): f.name if f else None for s, f in zip(sources, formats, strict=True)},
         **report.figures(),
-        "without_latency": log.rows - log.with_latency,
+        "duplicates": duplicates.dropped,
+        "without_latency": _without_latency(log, duplicates),
         **{name: count for name, count in asdict(written).items() if name != "phase"},
         "objects": len(log.objects),
         "clients": len(log.clients),
         "origin": asdict(origin),
     }
+
+
+def _without_latency(log: LogRecords, duplicates: Duplicates) -> int:
+    return log.rows - duplicates.dropped - (log.with_latency - duplicates.dropped_with_latency)
 
 
 def _at_fault(error: OSError, out: Path, files: Sequence[Path]) -> str:
@@ -201,19 +211,20 @@ def _write(
     origin: Origin,
     hashed: Hashed | None,
     seed: int,
+    duplicates: Duplicates,
     progress: Progress,
 ) -> _Written:
     """Write the Trace and, if `run_out` is given, the Run."""
     log.learn_sizes()
     names = Names(*log.objects.texts(hashed), log.errors.texts(anonymous_error if hashed else plain_error))
-    blocks = log.records.blocks()
+    blocks = duplicates.removed(log.records.blocks())
     if origin.spread:
         blocks = spread(blocks, log.clock.tick_ns, seed)
     written, pacing = _Written(), Pacing()
     with ExitStack() as stack:
         write_run, run_trace = None, None
         if run_out is not None:
-            info = imported_info(origin, pacing, log.rows - log.with_latency)
+            info = imported_info(origin, pacing, 0)
             write_run, run_trace = stack.enter_context(run_writer(run_out, info))
         traces = [out, run_trace] if run_trace and out.suffix == ".csv" else [out]
         with ExitStack() as writers:
@@ -229,6 +240,8 @@ def _write(
                     write_run(run)
                 written.see(rows, trace)
                 progress("write", written.requests, log.rows)
+        if run_out is not None:
+            info["without_latency"] = _without_latency(log, duplicates)
         if run_trace is not None and run_trace not in traces:
             shutil.copyfile(out, run_trace)
     return written

@@ -28,6 +28,7 @@ NUMBERED = pa.schema([
     pa.field("status", pa.int16()),
     pa.field("error", pa.int32()),
     pa.field("phase", pa.int32()),
+    pa.field("request_id", pa.int64()),
 ])  # fmt: skip
 """`traces.readers.records.RECORDS` with numbers instead of names."""
 

@@ -137,6 +137,11 @@ def text_or_null(field: pl.Expr) -> pl.Expr:
     return pl.when(~nothing(field)).then(field)
 
 
+def identity(field: pl.Expr) -> pl.Expr:
+    """Return a number for each text, the same for equal ones during an import (64 bits of a hash); null stays null."""
+    return pl.when(field.is_not_null()).then(field.hash(0).reinterpret(signed=True))
+
+
 def unescaped(field: pl.Expr) -> pl.Expr:
     """Resolve percent escapes. Bytes that are not UTF-8 become escapes such as ``\\xff``."""
     return by_batch(_unescaped, field)

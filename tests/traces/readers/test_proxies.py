@@ -231,7 +231,8 @@ def test_targets(tmp_path: Path, target: str, bucket: str, key: str, op: str) ->
     "target",
     [
         "/", "/minio/health/ready", "/minio/v2/metrics/cluster", "/swift/healthcheck", "/swift/info",
-        "/healthz", "/metrics", "/favicon.ico", "/admin/usage?x=1", "/auth/v1.0", "/b/k?acl", "/b?location", "/b/k?uploadId=1", "/b?uploads",
+        "/healthz", "/metrics", "/favicon.ico", "/admin/usage?x=1",
+        "/auth/v1.0", "/b/k?acl", "/b?location", "/b/k?uploadId=1", "/b?uploads",
     ],
 )  # fmt: skip
 def test_requests_that_are_for_no_object(tmp_path: Path, target: str) -> None:

@@ -166,7 +166,8 @@ def log_show(held, indent, **changes):
 def test_the_logs_of_all_buckets_hold_what_the_file_holds():
     shown, shown_tally = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log-show.json")
     plain, report = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log.json")
-    assert shown_tally.figures() == report.figures() and shown != plain
+    assert "parts of the file are not in order" in shown_tally.notes[0]  # a bucket after the other
+    assert shown_tally.figures() | {"notes": []} == report.figures() and shown != plain
     assert sorted(shown, key=str) == sorted(plain, key=str)
 
 

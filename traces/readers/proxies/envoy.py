@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 
 from traces.readers.blocks import by_block
-from traces.readers.expressions import iso_time, matches, number, text_or_null
+from traces.readers.expressions import identity, iso_time, matches, number, text_or_null
 from traces.readers.formats import Format, Head, of_lines
 from traces.readers.http_layout import REQUEST_LINE, HttpFields, http_columns, http_steps, http_verdicts
 from traces.readers.json_objects import objects
@@ -67,6 +67,7 @@ def _layout(divide: Divide, *first: Verdict) -> Layout:
                 text_or_null(pl.col("x_forwarded_for").str.extract("^([^, ]+)")),
                 text_or_null(pl.col("downstream_remote_address").str.replace(r":\d+$", "")),
             ),
+            "request_id": identity(text_or_null(pl.col("request_id"))),
             **http_columns(),
         },
     )
@@ -82,6 +83,7 @@ TEXT = _layout(
         bytes_received="received",
         x_forwarded_for=_rest.str.extract(_QUOTED, 1),
         user_agent=_rest.str.extract(_QUOTED, 2),
+        request_id=_rest.str.extract(_QUOTED, 3),
         authority=_rest.str.extract(_QUOTED, 4),
         downstream_remote_address=_rest.str.extract(_PEER),
     ),
@@ -89,7 +91,16 @@ TEXT = _layout(
     refuse(_unread, "is no line of Envoy's access log"),
 )
 
-_TEXTS = ("start_time", "method", "path", "authority", "user_agent", "x_forwarded_for", "downstream_remote_address")
+_TEXTS = (
+    "start_time",
+    "method",
+    "path",
+    "authority",
+    "user_agent",
+    "x_forwarded_for",
+    "request_id",
+    "downstream_remote_address",
+)
 _NUMBERS = ("response_code", "bytes_sent", "bytes_received", "duration")
 _SCHEMA = pa.schema({**dict.fromkeys(_TEXTS, pa.string()), **dict.fromkeys(_NUMBERS, pa.int64())})
 

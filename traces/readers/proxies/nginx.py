@@ -14,7 +14,7 @@ import re
 
 import polars as pl
 
-from traces.readers.expressions import clf_time, matches, seconds, text_or_null
+from traces.readers.expressions import clf_time, identity, matches, seconds, text_or_null
 from traces.readers.formats import Format, Head, of_lines
 from traces.readers.http_layout import REQUEST_LINE, HttpFields, http_columns, http_steps, http_verdicts
 from traces.readers.layout import Layout, leave_out, refuse
@@ -52,6 +52,7 @@ LAYOUT = Layout(
             "end": clf_time(pl.col("time")),
             "took_ns": seconds(_known),
             "received": _rest.str.extract(_INGRESS),
+            "id": _rest.str.extract(r" ([0-9a-f]{32})$"),
             "agent": _rest.str.extract(r'^[^"]* "[^"]*" "([^"]*)"'),
         },
         *http_steps(HttpFields(received="received", host="host", agent="agent")),
@@ -67,6 +68,7 @@ LAYOUT = Layout(
         "end_ns": pl.col("end"),
         "latency_ns": pl.col("took_ns"),
         "client": text_or_null(pl.col("remote")),
+        "request_id": identity(pl.col("id")),
         **http_columns(),
     },
 )

@@ -18,7 +18,7 @@ from traces.logs.import_report import ImportReport
 from traces.operations import GET, HEAD, LIST, PUT
 from traces.readers.blocks import by_block
 from traces.readers.delimited import UNCLOSED, delimited, field, header_line, names_in
-from traces.readers.expressions import number, operation, text_or_null
+from traces.readers.expressions import identity, number, operation, text_or_null
 from traces.readers.formats import Format, Head
 from traces.readers.http_requests import (
     error_of,
@@ -34,7 +34,7 @@ from traces.readers.records import NO_OBJECT
 from traces.readers.source import Lines, Source
 
 _NEEDED = ("time_micros", "sc_status", "time_taken_micros", "cs_operation", "cs_bucket", "cs_object")
-_OPTIONAL = ("c_ip", "cs_method", "cs_uri", "cs_bytes", "sc_bytes")
+_OPTIONAL = ("c_ip", "cs_method", "cs_uri", "cs_bytes", "sc_bytes", "s_request_id")
 
 _OPERATIONS = {
     **{f"{op}_Object": op for op in ("GET", "PUT", "HEAD", "DELETE")},
@@ -107,6 +107,7 @@ def _layout(header: tuple[str, ...]) -> Layout:
             **volumes(_op, _status, pl.col("moved"), pl.when((_op == GET) & (_status == 200)).then(_sent)),
             "client": text_or_null(pl.col("c_ip")),
             "status": _status,
+            "request_id": identity(text_or_null(pl.col("s_request_id"))),
             "error": error_of(_status),
         },
     )
