@@ -32,12 +32,18 @@ from traces.logs.pseudonyms import Hashed, anonymous_error, plain_error
 from traces.logs.records import LogRecords, Progress, read_logs
 from traces.logs.run_writer import imported_info, run_writer
 from traces.logs.tables import Names, run_table, trace_table
+from traces.logs.waiting import ThinkTimes, waiting_clients
 from traces.operations import OPS, rows_that
 from traces.origin import Origin
 from traces.readers.formats import Format
 from traces.readers.source import Source
 from traces.tables import check_folder
 from traces.trace import Pacing, trace_writer
+
+_WAITING = (
+    "requests wait for each other: {clients:,} client{s} in a closed loop, each of which waits for a response before "
+    "its next request; times of requests repeat the pauses of the store, and trace fit gives the closed loop"
+)
 
 
 def import_logs(
@@ -95,6 +101,8 @@ def import_logs(
             log = LogRecords(scratch)
             report = read_logs(sources, formats, log, strict, progress)
             origin = replace(_origin(log, sources, formats, zone), anonymised=anonymise, spread=spread)
+            if origin.waiting_clients is not None:
+                report.note(_WAITING.format(clients=origin.waiting_clients, s="s" * (origin.waiting_clients > 1)))
             if anonymise:
                 origin = replace(origin, files=())
             run_out = run_out if log.with_latency else None
@@ -133,6 +141,7 @@ def _at_fault(error: OSError, out: Path, files: Sequence[Path]) -> str:
 
 
 def _origin(log: LogRecords, sources: Sequence[Source], formats: Sequence[Format | None], zone: str) -> Origin:
+    loop = waiting_clients(log.records, all(format.waits for format in formats if format))
     return Origin(
         formats=tuple(dict.fromkeys(format.name for format in formats if format)),
         files=tuple(source.name.name for source in sources),
@@ -140,6 +149,7 @@ def _origin(log: LogRecords, sources: Sequence[Source], formats: Sequence[Format
         clock_s=log.clock.tick_ns / 1e9,
         latency_clock_s=log.latency_clock.tick_ns / 1e9 if log.with_latency else None,
         zone=zone,
+        waiting_clients=None if loop is None else loop.clients,
     )
 
 
@@ -220,7 +230,7 @@ def _write(
     blocks = duplicates.removed(log.records.blocks())
     if origin.spread:
         blocks = spread(blocks, log.clock.tick_ns, seed)
-    written, pacing = _Written(), Pacing()
+    written, pacing, think_times = _Written(), Pacing(), ThinkTimes()
     with ExitStack() as stack:
         write_run, run_trace = None, None
         if run_out is not None:
@@ -231,7 +241,8 @@ def _write(
             write_trace = [writers.enter_context(trace_writer(path, pacing, origin)) for path in traces]
             for rows in blocks:
                 rows, size_bytes = written.sized(log, rows)
-                trace = trace_table(rows, size_bytes, log.zero_ns, names, written.phases(rows))
+                think_s = think_times.of(rows) if origin.waiting_clients else np.zeros(len(rows))
+                trace = trace_table(rows, size_bytes, log.zero_ns, names, written.phases(rows), think_s)
                 for write in write_trace:
                     write(trace)
                 if write_run is not None:

@@ -174,4 +174,6 @@ def _recognises(head: Head) -> bool:
     return bool(_LINE.search(head.data))
 
 
-FORMAT = Format("elbencho", "elbencho operation log (--opslog)", True, _recognises, _read, read_across=_read_across)
+FORMAT = Format(
+    "elbencho", "elbencho operation log (--opslog)", True, _recognises, _read, waits=True, read_across=_read_across
+)
