@@ -14,6 +14,7 @@ from models.doubts import doubts
 from models.plausibility import implausible
 from models.store import Spec
 from sim.analysis.overload import slow_parts
+from traces.trace import Trace
 
 
 def say_implausible(specs: Iterable[Spec], data: Mapping[str, Any] | None = None) -> None:
@@ -31,6 +32,17 @@ def say_implausible(specs: Iterable[Spec], data: Mapping[str, Any] | None = None
         say(f"note: {text}")
 
 
+def waiting_note(trace: Trace) -> str:
+    """Return what to say of a trace whose requests waited for each other but are issued by time; "" of others."""
+    waited = None if trace.origin is None else trace.origin.waiting_clients
+    if waited is None or trace.pacing.loop != "open":
+        return ""
+    return (
+        f"the requests of the trace waited for each other (a closed loop of {waited:,} client{'s' * (waited > 1)}), "
+        "but are issued at the times of the log, with the pauses of its store; tailcast trace fit gives the closed loop"
+    )
+
+
 def say_doubts(read: Described, path: Path) -> None:
     """Name implausible values, what is probably not meant, parts that are too slow, demands of 0 and presets.
 
@@ -45,6 +57,8 @@ def say_doubts(read: Described, path: Path) -> None:
         say(f"warning: {implausible_text(found)}")
     for doubt in doubts(read.spec, read.whole, read.origins, read.trace):
         say(f"note: {doubt_text(doubt)}")
+    if read.trace is not None and (note := waiting_note(read.trace)):
+        say(f"note: {note}")
     for part in slow_parts(read.spec, read.trace):
         say(f"warning: {too_slow_text(part)}")
     count, free = len(assumptions(read.spec, read.origins)), free_demands(read.spec)

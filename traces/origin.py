@@ -22,6 +22,9 @@ class Origin:
         zone: time zone assumed for times without one.
         anonymised: whether names were replaced by keyed hashes.
         spread: whether arrivals were spread uniformly over their clock tick.
+        waiting_clients: number of clients, each of which waited for a response before its next request, so that the
+            arrivals are those of a closed loop and `think_s` has its pauses; None for an open loop, or if it is
+            unknown.
     """
 
     formats: tuple[str, ...]
@@ -32,6 +35,7 @@ class Origin:
     zone: str = "UTC"
     anonymised: bool = False
     spread: bool = False
+    waiting_clients: int | None = None
 
     @staticmethod
     def of(data: Any) -> Origin:
@@ -53,6 +57,9 @@ class Origin:
         clock_s = data["clock_s"]
         if isinstance(clock_s, bool) or not isinstance(clock_s, int | float) or not 0 < clock_s < math.inf:
             raise InputError(f"clock_s is {clock_s!r}; a number above 0 is needed")
+        clients = data.get("waiting_clients")
+        if clients is not None and (isinstance(clients, bool) or not isinstance(clients, int) or clients < 1):
+            raise InputError(f"waiting_clients is {clients!r}; a whole number of at least 1 is needed")
         return Origin(**(data | names))
 
 

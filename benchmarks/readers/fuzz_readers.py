@@ -32,7 +32,10 @@ with atheris.instrument_imports(include=["traces.readers"]):
 
 SEED_BYTES = 2500
 LONGEST_BYTES = 6000
-NOT_LINES = {"rgw-ops-log", "minio-trace", "minio-audit", "elbencho", "oracle-general"}
+NOT_LINES = {
+    "rgw-ops-log", "minio-trace", "minio-audit", "elbencho", "oracle-general", "envoy-access-log-json",
+    "traefik-access-log-json", "caddy-access-log", "gcs-usage-log",
+}  # fmt: skip
 
 
 def check(format: Format, path: Path) -> None:

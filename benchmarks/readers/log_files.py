@@ -23,7 +23,14 @@ SAMPLES = Path(__file__).resolve().parents[2] / "tests" / "samples"
 _SHIFT_S = 3600
 """How much later each repetition of a sample is."""
 
-_HEADER_LINES = {"tailcast-csv": 2, "s3-access-log-table": 1, "warp": 1, "s3dlio": 1, "libcachesim-csv": 1}
+_HEADER_LINES = {
+    "tailcast-csv": 2,
+    "s3-access-log-table": 1,
+    "warp": 1,
+    "s3dlio": 1,
+    "libcachesim-csv": 1,
+    "gcs-usage-log": 1,
+}
 
 _CALENDAR = tuple(
     (re.compile(pattern), form)
@@ -60,7 +67,7 @@ def content(path: Path) -> bytes:
 
 def is_json(sample: bytes) -> bool:
     """Whether the sample is of JSON objects."""
-    return sample.lstrip()[:1] in (b"{", b"[")
+    return re.match(rb"\s*(?:\{|\[\s*\{)", sample) is not None
 
 
 def write(format: Format, requests: int, path: Path) -> None:

@@ -38,7 +38,8 @@ def command(
         typer.Option(
             "--columns",
             metavar="FIELD=COLUMN,...",
-            help="Columns of any other table, such as time=ts,op=verb,key=path,latency=dur:ms; op==PUT is a constant.",
+            help="Columns of any other table, such as time=ts,op=verb,key=path,latency=dur:ms; op==PUT is a constant. "
+            "For HTTP: request=line,status=code,received=rx,sent=tx.",
         ),
     ] = None,
     delimiter: Annotated[
@@ -160,6 +161,7 @@ def _print_import(figures: dict[str, Any]) -> None:
         lines.append(f"sizes not in the log, taken from other requests for the same object: {filled:,}")
     if unknown := figures["sizes_unknown"]:
         lines.append(f"unknown sizes, set to 0: {unknown:,}")
+    lines += [f"note: {note}" for note in figures["notes"]]
     clock = f"clock of {seconds(origin['clock_s'])}{', spread' if origin['spread'] else ''}"
     lines.append(f"from {origin['started_at'] or 'an unknown time'} over {figures['span_s']:,.6g} s; {clock}")
     lines.append(f"trace: {figures['trace']}")

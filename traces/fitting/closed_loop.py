@@ -21,6 +21,7 @@ from traces.workload.distributions import (
     Shape,
 )
 
+_ROUNDING_S = 1e-9
 _EXPECTED = 20.0  # minimum expected overlaps of clients that do not wait; with fewer, the loop is unknown; assumed
 _SEEN = 0.02  # maximum fraction of those observed of clients that wait, to allow for clock errors; assumed
 _SAME = 0.1  # clients come and go if on average more than this fraction of them is absent; assumed
@@ -50,7 +51,20 @@ def find_loop(run: Run) -> Loop | None:
     and at independent times would. If pauses are longer than responses and highly variable, the clients are workers
     of a pool that serves an open loop, and the pauses are its idle times.
     """
-    client, start, end = run.column("client"), run.column("start_s"), run.column("end_s")
+    origin = run.info.get("origin") or {}
+    waited = origin.get("waiting_clients") is not None
+    return loop_of_requests(run.column("client"), run.column("start_s"), run.column("end_s"), waited)
+
+
+def loop_of_requests(client: NDArray[np.int32], start: Floats, end: Floats, known: bool = False) -> Loop | None:
+    """Detect a closed loop in requests, as `find_loop` does.
+
+    Args:
+        client: client of each request, shape (requests,).
+        start, end: of each request, seconds, shape (requests,).
+        known: whether clients are known to wait, so that no number of missing overlaps is needed; only many overlaps
+            contradict it.
+    """
     order = np.lexsort((start, client))
     client, start, end = client[order], start[order], end[order]
     same = client[1:] == client[:-1]
@@ -63,10 +77,10 @@ def find_loop(run: Run) -> Loop | None:
     expected = float(-np.expm1(-rate * latency).sum())
     slack_s = max(tick(np.sort(end)), 1e-6)
     seen = int((gap < -slack_s).sum())
-    if expected < _EXPECTED or seen > _SEEN * expected:
+    if (expected < _EXPECTED and not known) or seen > _SEEN * max(expected, len(gap) if known else 0.0):
         return None
-    pause = np.maximum(gap, 0.0)
-    if pause.mean() > latency.mean() and pause.std() > _IDLE * pause.mean():
+    pause = np.where(gap < _ROUNDING_S, 0.0, gap)
+    if not known and pause.mean() > latency.mean() and pause.std() > _IDLE * pause.mean():
         return None
     at_a_time = float((last - first).sum() / (last.max() - first.min()))
     clients = len(first) if at_a_time > (1 - _SAME) * len(first) else max(round(at_a_time), 1)

@@ -48,9 +48,11 @@ class Fitted:
 
 
 def loop_of(trace: Trace, run: Run | None) -> Loop | None:
-    """Return the closed loop of a trace: its own pacing, or, of an imported Run, the loop detected in the log."""
+    """Return the closed loop of a trace: its own pacing, or the loop that was detected in its log."""
     if trace.pacing.loop == "closed":
         return Loop(trace.pacing.clients, np.sort(trace.think_s))
+    if run is None and trace.origin is not None and trace.origin.waiting_clients is not None:
+        return Loop(trace.origin.waiting_clients, np.sort(trace.think_s))
     return find_loop(run) if run is not None and "origin" in run.info else None
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from traces.errors import InputError
 
 _NAMED = 5
+_MOST_REASONS = 30
 
 
 @dataclass
@@ -28,6 +29,8 @@ class ImportReport:
         where: file, line and reason of the first unreadable rows.
         truncated: files that end prematurely, with the reason.
         alone: rows by file whose other part is missing; it may be in another file.
+        notes: what is probably not meant, and what was assumed, a line each.
+        escaped: rows with bytes that are not UTF-8.
     """
 
     strict: bool = False
@@ -39,6 +42,19 @@ class ImportReport:
     where: list[str] = field(default_factory=list)
     truncated: dict[str, str] = field(default_factory=dict)
     alone: dict[Path, list[pa.Table]] = field(default_factory=dict, repr=False, compare=False)
+    notes: list[str] = field(default_factory=list)
+    escaped: int = 0
+
+    def note(self, text: str) -> None:
+        """Add a note, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def leave_out(self, rows: Counter[str]) -> None:
+        """Count rows that are left out; the rarest of very many reasons are counted together."""
+        for why, count in rows.items():
+            known = why in self.left_out or len(self.left_out) < _MOST_REASONS or ": " not in why
+            self.left_out[why if known else f"{why.partition(': ')[0]}: others"] += count
 
     def refuse(self, path: Path, line: int, why: str) -> None:
         """Count a row that cannot be read.
@@ -83,4 +99,5 @@ class ImportReport:
             ],
             "first_unreadable": list(self.where),
             "truncated": dict(self.truncated),
+            "notes": list(self.notes),
         }

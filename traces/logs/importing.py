@@ -25,18 +25,25 @@ from numpy.typing import NDArray
 from traces.errors import InputError
 from traces.logs.clock import spread
 from traces.logs.columns import Columns
+from traces.logs.duplicates import Duplicates
 from traces.logs.files import formats_of, inputs
 from traces.logs.object_sizes import Recorded
 from traces.logs.pseudonyms import Hashed, anonymous_error, plain_error
 from traces.logs.records import LogRecords, Progress, read_logs
 from traces.logs.run_writer import imported_info, run_writer
 from traces.logs.tables import Names, run_table, trace_table
+from traces.logs.waiting import ThinkTimes, waiting_clients
 from traces.operations import OPS, rows_that
 from traces.origin import Origin
 from traces.readers.formats import Format
 from traces.readers.source import Source
 from traces.tables import check_folder
 from traces.trace import Pacing, trace_writer
+
+_WAITING = (
+    "requests wait for each other: {clients:,} client{s} in a closed loop, each of which waits for a response before "
+    "its next request; times of requests repeat the pauses of the store, and trace fit gives the closed loop"
+)
 
 
 def import_logs(
@@ -76,8 +83,9 @@ def import_logs(
 
     Returns:
         ``trace``, ``run`` (None if no row has a latency), ``skipped`` (why files are not read, by name), ``format`` by
-        file, the fields of `ImportReport.figures`, ``without_latency``, ``sizes_filled`` and ``sizes_unknown`` (rows),
-        ``requests``, ``errors``, ``ops`` (requests by operation), ``span_s``, ``objects``, ``clients`` and ``origin``.
+        file, the fields of `ImportReport.figures`, ``without_latency``, ``duplicates``, ``sizes_filled`` and
+        ``sizes_unknown`` (rows), ``requests``, ``errors``, ``ops`` (requests by operation), ``span_s``, ``objects``,
+        ``clients`` and ``origin``.
 
     Raises:
         InputError: a file is missing or has no known format, an option is invalid, no row is a request, or a row cannot
@@ -93,11 +101,16 @@ def import_logs(
             log = LogRecords(scratch)
             report = read_logs(sources, formats, log, strict, progress)
             origin = replace(_origin(log, sources, formats, zone), anonymised=anonymise, spread=spread)
+            if origin.waiting_clients is not None:
+                report.note(_WAITING.format(clients=origin.waiting_clients, s="s" * (origin.waiting_clients > 1)))
             if anonymise:
                 origin = replace(origin, files=())
             run_out = run_out if log.with_latency else None
             hashed = Hashed(secrets.token_bytes(64) if salt is None else salt.encode()) if anonymise else None
-            written = _write(log, out, run_out, origin, hashed, seed, progress)
+            duplicates = Duplicates(log.clock.tick_ns)
+            written = _write(log, out, run_out, origin, hashed, seed, duplicates, progress)
+            for note in duplicates.notes():
+                report.note(note)
     except OSError as error:
         raise InputError(f"{_at_fault(error, out, files)}: {error.strerror or error}") from error
     return {
@@ -106,12 +119,17 @@ def import_logs(
         "skipped": found.skipped,
         "format": {str(s.name): f.name if f else None for s, f in zip(sources, formats, strict=True)},
         **report.figures(),
-        "without_latency": log.rows - log.with_latency,
+        "duplicates": duplicates.dropped,
+        "without_latency": _without_latency(log, duplicates),
         **{name: count for name, count in asdict(written).items() if name != "phase"},
         "objects": len(log.objects),
         "clients": len(log.clients),
         "origin": asdict(origin),
     }
+
+
+def _without_latency(log: LogRecords, duplicates: Duplicates) -> int:
+    return log.rows - duplicates.dropped - (log.with_latency - duplicates.dropped_with_latency)
 
 
 def _at_fault(error: OSError, out: Path, files: Sequence[Path]) -> str:
@@ -123,6 +141,7 @@ def _at_fault(error: OSError, out: Path, files: Sequence[Path]) -> str:
 
 
 def _origin(log: LogRecords, sources: Sequence[Source], formats: Sequence[Format | None], zone: str) -> Origin:
+    loop = waiting_clients(log.records, all(format.waits for format in formats if format))
     return Origin(
         formats=tuple(dict.fromkeys(format.name for format in formats if format)),
         files=tuple(source.name.name for source in sources),
@@ -130,6 +149,7 @@ def _origin(log: LogRecords, sources: Sequence[Source], formats: Sequence[Format
         clock_s=log.clock.tick_ns / 1e9,
         latency_clock_s=log.latency_clock.tick_ns / 1e9 if log.with_latency else None,
         zone=zone,
+        waiting_clients=None if loop is None else loop.clients,
     )
 
 
@@ -201,26 +221,28 @@ def _write(
     origin: Origin,
     hashed: Hashed | None,
     seed: int,
+    duplicates: Duplicates,
     progress: Progress,
 ) -> _Written:
     """Write the Trace and, if `run_out` is given, the Run."""
     log.learn_sizes()
     names = Names(*log.objects.texts(hashed), log.errors.texts(anonymous_error if hashed else plain_error))
-    blocks = log.records.blocks()
+    blocks = duplicates.removed(log.records.blocks())
     if origin.spread:
         blocks = spread(blocks, log.clock.tick_ns, seed)
-    written, pacing = _Written(), Pacing()
+    written, pacing, think_times = _Written(), Pacing(), ThinkTimes()
     with ExitStack() as stack:
         write_run, run_trace = None, None
         if run_out is not None:
-            info = imported_info(origin, pacing, log.rows - log.with_latency)
+            info = imported_info(origin, pacing, 0)
             write_run, run_trace = stack.enter_context(run_writer(run_out, info))
         traces = [out, run_trace] if run_trace and out.suffix == ".csv" else [out]
         with ExitStack() as writers:
             write_trace = [writers.enter_context(trace_writer(path, pacing, origin)) for path in traces]
             for rows in blocks:
                 rows, size_bytes = written.sized(log, rows)
-                trace = trace_table(rows, size_bytes, log.zero_ns, names, written.phases(rows))
+                think_s = think_times.of(rows) if origin.waiting_clients else np.zeros(len(rows))
+                trace = trace_table(rows, size_bytes, log.zero_ns, names, written.phases(rows), think_s)
                 for write in write_trace:
                     write(trace)
                 if write_run is not None:
@@ -229,6 +251,8 @@ def _write(
                     write_run(run)
                 written.see(rows, trace)
                 progress("write", written.requests, log.rows)
+        if run_out is not None:
+            info["without_latency"] = _without_latency(log, duplicates)
         if run_trace is not None and run_trace not in traces:
             shutil.copyfile(out, run_trace)
     return written

@@ -91,6 +91,10 @@ def read_logs(
     for format in dict.fromkeys(formats):
         for batch in format.read_across(report) if format else ():
             log.add(batch)
+    if report.escaped:
+        report.note(
+            f"{report.escaped:,} rows have bytes that are not UTF-8 (Latin-1?); in names they are written like \\xe9"
+        )
     if not log.rows:
         named = str(sources[0].name) if len(sources) == 1 else f"{len(sources)} files"
         raise InputError(f"{named}: contains no requests: {_nothing(report)}")

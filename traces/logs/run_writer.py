@@ -37,7 +37,7 @@ def imported_info(origin: Origin, pacing: Pacing, without_latency: int) -> dict[
 def run_writer(folder: Path, info: dict[str, Any]) -> Iterator[tuple[Callable[[pa.Table], None], Path]]:
     """Yield a function that appends rows of a Run to a folder that `Run.read` can read, and where to put its Trace.
 
-    The folder appears when the context ends.
+    The folder appears when the context ends, with the metadata `info` as it is then.
 
     Raises:
         InputError: the folder cannot be written, or the name is taken by something other than a Run.

@@ -28,6 +28,7 @@ NUMBERED = pa.schema([
     pa.field("status", pa.int16()),
     pa.field("error", pa.int32()),
     pa.field("phase", pa.int32()),
+    pa.field("request_id", pa.int64()),
 ])  # fmt: skip
 """`traces.readers.records.RECORDS` with numbers instead of names."""
 
@@ -47,7 +48,12 @@ class Names:
 
 
 def trace_table(
-    rows: pa.Table, size_bytes: NDArray[np.int64], zero_ns: int, names: Names, phase: NDArray[np.int32]
+    rows: pa.Table,
+    size_bytes: NDArray[np.int64],
+    zero_ns: int,
+    names: Names,
+    phase: NDArray[np.int32],
+    think_s: NDArray[np.float64],
 ) -> pa.Table:
     """Convert rows of `NUMBERED` to rows of a Trace.
 
@@ -57,11 +63,11 @@ def trace_table(
         zero_ns: time of arrival 0.
         names: names of the numbers.
         phase: phase of each row.
+        think_s: think time before each row, seconds.
     """
-    nothing = np.zeros(len(rows))
     columns = _shared(rows, size_bytes, names) | {
         "arrival_s": _seconds(rows, zero_ns),
-        "think_s": nothing,
+        "think_s": think_s,
         "phase": phase,
         "range_start_bytes": rows.column("range_start_bytes"),
         "range_bytes": rows.column("range_bytes"),

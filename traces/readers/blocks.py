@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 from traces.errors import InputError
 from traces.logs.import_report import ImportReport
+from traces.logs.time_order import TimeOrder
 from traces.readers.records import Parsed, unread
 from traces.readers.source import Lines, Source
 
@@ -36,11 +38,15 @@ def by_block(parse: Parse, blocks: Callable[[Source], Iterator[Lines]] = Source.
     """
 
     def read(source: Source, report: ImportReport) -> Iterator[pa.RecordBatch]:
+        order = TimeOrder()
         with ThreadPoolExecutor(min(_THREADS, len(os.sched_getaffinity(0)))) as pool:
             for parts in _in_order(pool, partial(_parts, parse), blocks(source)):
                 for part in parts:
+                    if "time_ns" in part.records.schema.names:
+                        part = replace(part, records=order.resolved(part.records, part.repeated_ns))
                     yield from counted(part, source.name, report)
         report.end(source.name, source.truncated)
+        order.report(source.name, report)
 
     return read
 
@@ -72,7 +78,8 @@ def counted(part: Parsed, path: Path, report: ImportReport) -> Iterator[pa.Recor
     report.rows += part.records.num_rows + part.joined + part.left_out.total() + len(part.unreadable)
     report.kept += part.records.num_rows
     report.joined += part.joined
-    report.left_out.update(part.left_out)
+    report.escaped += part.escaped
+    report.leave_out(part.left_out)
     for line, why in part.unreadable:
         report.refuse(path, line, why)
     if part.records.num_rows:
@@ -90,4 +97,6 @@ def _parts(parse: Parse, block: Lines) -> list[Parsed]:
             parts = [part for half in block.halves() for part in _parts(parse, half)]
         else:
             parts = [unread((block.first, str(error).splitlines()[0][:200]))]
+    if escaped := block.not_utf8:
+        parts.append(replace(unread(), escaped=escaped))
     return [*parts, unread(*block.unreadable)] if block.unreadable else parts

@@ -70,6 +70,38 @@ def clf_time(field: pl.Expr) -> pl.Expr:
     return pl.when(field.str.contains(_CLF_YEARS)).then(time)
 
 
+def local_clf_time(field: pl.Expr) -> pl.Expr:
+    """Return ns since 1970 of a time such as ``21/Nov/2026:10:44:01.620`` without a zone; null if the field is none."""
+    time = field.str.to_datetime("%d/%b/%Y:%H:%M:%S%.f", time_unit="ns", strict=False).cast(pl.Int64)
+    return pl.when(field.str.contains(_CLF_YEARS)).then(time)
+
+
+_GO_UNITS_NS = {"h": 3600 * 10**9, "m": 60 * 10**9, "s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_GO_PARTS = "".join(rf"(?:(?<{unit}>\d+(?:\.\d*)?|\.\d+){unit})?" for unit in _GO_UNITS_NS)
+_SIZE_UNITS = {
+    f"{letter}{i}b": base**power for power, letter in enumerate(("", *"kmgtp")) for i, base in (("i", 1024), ("", 1000))
+}
+_AMOUNT = r"^(\d+(?:\.\d+)?) ?([kmgtp]?i?b)$"
+
+
+def go_duration(field: pl.Expr) -> pl.Expr:
+    """Return ns of a duration as Go writes it (time.Duration.String), such as ``3m18.7s``, ``152µs`` or ``0s``."""
+    text = field.str.replace("µs|μs", "us").str.replace("^0$", "0s")
+    parts = text.str.extract_groups(f"^{_GO_PARTS}$").struct
+    ns = [(parts.field(unit).cast(pl.Float64, strict=False) * unit_ns) for unit, unit_ns in _GO_UNITS_NS.items()]
+    whole = pl.sum_horizontal(ns).round().cast(pl.Int64, strict=False)
+    return pl.when(text.str.contains(f"^{_GO_PARTS.replace('?<', '?P<')}$") & (text.str.len_bytes() > 0)).then(whole)
+
+
+def amount(field: pl.Expr) -> pl.Expr:
+    """Return bytes of a size such as ``28 MiB``, ``1.5 kB``, ``49 B`` or ``49``; null if the field is none."""
+    found = field.str.to_lowercase().str.replace(r"^(\d+)$", "${1} b")
+    unit = found.str.extract(_AMOUNT, 2).replace_strict(
+        list(_SIZE_UNITS), list(_SIZE_UNITS.values()), default=None, return_dtype=pl.Float64
+    )
+    return (found.str.extract(_AMOUNT, 1).cast(pl.Float64, strict=False) * unit).round().cast(pl.Int64, strict=False)
+
+
 def iso_time(field: pl.Expr) -> pl.Expr:
     """Return ns since 1970 of an ISO 8601 time (``ns``), and whether it names no zone (``local``), as a struct.
 
@@ -103,6 +135,11 @@ def operation(field: pl.Expr, operations: Mapping[str, str]) -> pl.Expr:
 def text_or_null(field: pl.Expr) -> pl.Expr:
     """Return a field; null if it is empty or ``-``."""
     return pl.when(~nothing(field)).then(field)
+
+
+def identity(field: pl.Expr) -> pl.Expr:
+    """Return a number for each text, the same for equal ones during an import (64 bits of a hash); null stays null."""
+    return pl.when(field.is_not_null()).then(field.hash(0).reinterpret(signed=True))
 
 
 def unescaped(field: pl.Expr) -> pl.Expr:

@@ -49,6 +49,7 @@ class Format:
         recognises: whether a file with the given start is in the format.
         read: reads a file.
         binary: whether files are no text.
+        waits: whether it is of a benchmark whose clients wait for responses.
         read_across: called after all files are read; yields the records of requests whose parts are in two files.
     """
 
@@ -58,6 +59,7 @@ class Format:
     recognises: Callable[[Head], bool]
     read: Read
     binary: bool = False
+    waits: bool = False
     read_across: Callable[[ImportReport], Iterator[pa.RecordBatch]] = lambda report: iter(())
 
 

@@ -118,11 +118,13 @@ def _wrong(value: object, type_: pa.DataType, name: str) -> str:
         return next((why for part in parts if (why := _wrong(*part))), "")
     if pa.types.is_list(type_) and isinstance(value, list):
         return next((why for part in value if (why := _wrong(part, type_.value_type, name))), "")
-    right = type(value) is _TYPES.get(type_) and (not isinstance(value, int) or -(2**63) <= value < 2**64)
+    right = (type(value) is _TYPES.get(type_) or (type_ == pa.float64() and type(value) is int)) and (
+        not isinstance(value, int) or -(2**63) <= value < 2**64
+    )
     return "" if right else f"{name} is of a wrong type"
 
 
-_TYPES = {pa.string(): str, pa.int64(): int, pa.uint64(): int, pa.bool_(): bool}
+_TYPES = {pa.string(): str, pa.int64(): int, pa.uint64(): int, pa.float64(): float, pa.bool_(): bool}
 
 
 def _in_utf8(data: bytes) -> bytes:

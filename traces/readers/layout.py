@@ -39,11 +39,13 @@ class Verdict:
         when: for which rows, Boolean; null is false.
         why: the reason.
         fate: what the row counts as.
+        each: rows that are left out are counted by these texts; None: all together.
     """
 
     when: pl.Expr
     why: str
     fate: Fate
+    each: pl.Expr | None = None
 
 
 def refuse(when: pl.Expr, why: str) -> Verdict:
@@ -51,9 +53,9 @@ def refuse(when: pl.Expr, why: str) -> Verdict:
     return Verdict(when, why, "unreadable")
 
 
-def leave_out(when: pl.Expr, why: str) -> Verdict:
-    """Return the verdict on rows that a Trace cannot represent."""
-    return Verdict(when, why, "left out")
+def leave_out(when: pl.Expr, why: str, each: pl.Expr | None = None) -> Verdict:
+    """Return the verdict on rows that a Trace cannot represent; those of each text of `each` are counted apart."""
+    return Verdict(when, why, "left out", each)
 
 
 def join(when: pl.Expr) -> Verdict:
@@ -61,14 +63,15 @@ def join(when: pl.Expr) -> Verdict:
     return Verdict(when, "", "joined")
 
 
-def if_invalid(fields: Mapping[str, str]) -> tuple[Verdict, ...]:
+def if_invalid(fields: Mapping[str, str], names: Mapping[str, str] | None = None) -> tuple[Verdict, ...]:
     """Return the verdicts on fields that hold something else than their value: null is ``value``, not null ``field``.
 
     Args:
         fields: name of a field for each value. ``-`` and an empty field stand for a value that is not there.
+        names: what to call a field in the reason (default: its name).
     """
     return tuple(
-        refuse(pl.col(value).is_null() & ~nothing(pl.col(field)), f"{field} cannot be read")
+        refuse(pl.col(value).is_null() & ~nothing(pl.col(field)), f"{(names or {}).get(field, field)} cannot be read")
         for value, field in fields.items()
     )
 
@@ -102,8 +105,8 @@ def parser(layout: Layout) -> Parse:
 
     def parse(lines: Lines) -> Iterator[Parsed]:
         found, judged = requests(layout, lines)
-        records, late = records_of(found.select("line", *columns), lines.zone, judged.left_out)
-        yield replace(judged, records=records, unreadable=tuple(sorted([*judged.unreadable, *late])))
+        read = records_of(found.select("line", *columns), lines.zone, judged.left_out)
+        yield replace(read, joined=judged.joined, unreadable=tuple(sorted([*judged.unreadable, *read.unreadable])))
 
     return parse
 
@@ -138,7 +141,12 @@ def _judge(
     joined, unreadable = 0, []
     if verdict.null_count() < len(verdict):
         for number, count in verdict.drop_nulls().value_counts().iter_rows():
-            if verdicts[number].fate == "left out":
+            each = verdicts[number].each
+            if verdicts[number].fate == "left out" and each is not None:
+                names = rows.filter(verdict == number).select(each.alias("name"))["name"].value_counts(sort=True)
+                for name, some in names.iter_rows():
+                    left_out[f"{verdicts[number].why}: {name}"] += some
+            elif verdicts[number].fate == "left out":
                 left_out[verdicts[number].why] += count
             elif verdicts[number].fate == "joined":
                 joined += count
@@ -147,10 +155,8 @@ def _judge(
     return joined, unreadable
 
 
-def records_of(
-    found: pl.DataFrame, zone: str, left_out: Counter[str]
-) -> tuple[pa.RecordBatch, list[tuple[int, str]]]:  # fmt: skip
-    """Return the records of the rows with columns of a layout, and line and reason of rows that cannot be any."""
+def records_of(found: pl.DataFrame, zone: str, left_out: Counter[str]) -> Parsed:
+    """Return the records of the rows with columns of a layout; what cannot be any is counted in `left_out` as well."""
     found = _times(found, zone)
     found = found.with_columns(
         pl.lit(None, _COLUMNS[field.type]).alias(field.name) for field in RECORDS if field.name not in found.columns
@@ -163,7 +169,9 @@ def records_of(
     for field in RECORDS:
         column = found[field.name].cast(_COLUMNS[field.type])
         arrays.append(column.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(field.type))
-    return pa.RecordBatch.from_arrays(arrays, schema=RECORDS), unreadable
+    records = pa.RecordBatch.from_arrays(arrays, schema=RECORDS)
+    repeated = found["repeated_ns"].to_numpy() if "repeated_ns" in found.columns else None
+    return Parsed(records, left_out=left_out, unreadable=tuple(unreadable), repeated_ns=repeated)
 
 
 _COMMON = (
@@ -171,6 +179,10 @@ _COMMON = (
     refuse(pl.col("time_ns").is_null(), "has no time"),
     refuse(pl.col("time_ns") < 0, "time is before 1970"),
     refuse(pl.col("key").is_null() | ((pl.col("key") == "") & (pl.col("op") != LIST)), "has no key"),
+    refuse(
+        pl.col("key").str.contains("\0", literal=True) | pl.col("bucket").str.contains("\0", literal=True),
+        "key or bucket holds a NUL",
+    ),
     refuse((pl.col("latency_ns") < 0) | (pl.col("latency_ns") > LONGEST_NS), "latency is not a duration"),
     *(refuse(pl.col(name) < 0, f"{name} is negative") for name in _AMOUNTS if name != "latency_ns"),
 )
@@ -178,19 +190,25 @@ _COMMON_CODE = _code(_COMMON)
 
 
 def _times(found: pl.DataFrame, zone: str) -> pl.DataFrame:
-    """Convert local times to UTC, and ends of requests to starts. A local time that occurs twice is the first one."""
+    """Convert local times to UTC, and ends of requests to starts.
+
+    A local time that occurs twice is the first one, and ``repeated_ns`` tells how much later the second one is.
+    """
     name = "end_ns" if "end_ns" in found.columns else "time_ns"
     if "local" in found.columns and zone != "UTC" and found["local"].any():
         local = found[name].cast(pl.Datetime("ns")).to_arrow()
-        utc = _utc(local, zone)
+        utc, latest = (_utc(local, zone, which) for which in ("earliest", "latest"))
         found = found.with_columns(pl.when(pl.col("local")).then(utc).otherwise(pl.col(name)).alias(name))
+        repeated = (latest - utc).fill_null(0)
+        if (repeated != 0).any():
+            found = found.with_columns(repeated_ns=pl.when(pl.col("local")).then(repeated).otherwise(0))
     if name == "end_ns":
         found = found.with_columns(time_ns=pl.col("end_ns") - pl.col("latency_ns").fill_null(0))
     return found
 
 
-def _utc(local: pa.Array, zone: str) -> pl.Series:
+def _utc(local: pa.Array, zone: str, ambiguous: str) -> pl.Series:
     import pyarrow.compute as pc
 
-    utc = pc.assume_timezone(local, zone, ambiguous="earliest", nonexistent="earliest")
+    utc = pc.assume_timezone(local, zone, ambiguous=ambiguous, nonexistent="earliest")
     return pl.Series(pl.from_arrow(utc.cast(pa.int64())))

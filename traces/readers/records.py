@@ -6,7 +6,9 @@ import http
 from collections import Counter
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 RECORDS = pa.schema([
     pa.field("time_ns", pa.int64(), nullable=False),  # start of the request: since 1970 UTC, or relative
@@ -23,6 +25,7 @@ RECORDS = pa.schema([
     pa.field("status", pa.int16()),  # HTTP status; 0 without a response
     pa.field("error", pa.string()),  # null on success
     pa.field("phase", pa.int32()),  # of a benchmark: 0 is its preparation; null if the format has none
+    pa.field("request_id", pa.int64()),  # of the identity that the store gave the request; null if there is none
 ])  # fmt: skip
 """The columns of a record batch; null stands for values that the log does not contain."""
 
@@ -54,12 +57,17 @@ class Parsed:
         joined: number of rows that are the second part of a request.
         left_out: number of rows that a Trace cannot represent, by reason.
         unreadable: line and reason of rows that could not be read.
+        escaped: number of rows with bytes that are not UTF-8.
+        repeated_ns: how much later a record's time may be as well, as its local time occurs twice; 0 if it does not,
+            shape (records,); None if no time occurs twice.
     """
 
     records: pa.RecordBatch
     joined: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
     unreadable: tuple[tuple[int, str], ...] = ()
+    escaped: int = 0
+    repeated_ns: NDArray[np.int64] | None = None
 
 
 def unread(*troubles: tuple[int, str]) -> Parsed:

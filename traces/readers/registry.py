@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from traces.readers.formats import Format
+from traces.readers.proxies import caddy, envoy, haproxy, nginx, traefik
 from traces.readers.stores import (
     athena,
+    gcs_usage_log,
     juicefs,
     minio_audit,
     minio_trace,
+    minio_trace_text,
     rgw_beast_log,
     rgw_ops_log,
     s3_access_log,
@@ -33,10 +36,19 @@ FORMATS: tuple[Format, ...] = (
     s3_access_log.FORMAT,
     athena.FORMAT,
     minio_trace.FORMAT,
+    minio_trace_text.FORMAT,
     minio_audit.FORMAT,
     s3dlio.FORMAT,
     warp.FORMAT,
     elbencho.FORMAT,
+    gcs_usage_log.FORMAT,
+    traefik.FORMAT,
+    traefik.FORMAT_JSON,
+    haproxy.FORMAT,
+    envoy.FORMAT,
+    envoy.FORMAT_JSON,
+    caddy.FORMAT,
+    nginx.FORMAT,
     juicefs.FORMAT,
     ibm_object_store.FORMAT,
     twitter_cache_trace.FORMAT,

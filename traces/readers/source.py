@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -36,8 +37,9 @@ TOO_LONG = f"is longer than {LONGEST_LINE_BYTES >> 20} MiB"
 BLANK = " \t\r\n\v\f"
 """The characters of a blank line."""
 
+_MARK_BYTES = 34
+_UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _STEP = 1 << 16
-"""The characters of a blank line."""
 _INDENTS = [ord(blank) for blank in BLANK if blank != "\n"]
 
 
@@ -76,13 +78,18 @@ class Lines:
         """Number of each line, shape (lines,)."""
         return np.arange(self.first, self.first + self.count)
 
+    @cached_property
+    def not_utf8(self) -> int:
+        """Number of lines with bytes that are not UTF-8."""
+        return 0 if _is_utf8(self.data) else sum(not _is_utf8(line) for line in self.data.split(b"\n"))
+
     def frame(self) -> pl.DataFrame:
         """Return the lines that are not blank: their numbers (``line``) and their texts without line ends (``text``).
 
         Bytes that are not UTF-8 become escapes such as ``\\xff``, so different texts stay different.
         """
         data, ends = self.data, self.ends
-        if not _is_utf8(data):
+        if self.not_utf8:
             lines = Lines(self.path, self.first, data.decode("utf-8", "backslashreplace").encode())
             data, ends = lines.data, lines.ends
         offsets = np.concatenate([np.zeros(1, np.int64), ends])
@@ -178,7 +185,8 @@ class Source:
             yield lines
 
     def _blocks(self) -> Iterator[Lines]:
-        first, held, size, enough = 1, [], 0, 0
+        first, held, size, enough = 1, list[bytes](), 0, 0
+        last = -1  # the piece with the last newline
         skipping = False  # the rest of a line that is too long
         for piece in self.pieces():
             if skipping:
@@ -189,12 +197,14 @@ class Source:
             enough = enough or min(BLOCK_BYTES, BLOCK_LINES * len(piece) // (piece.count(b"\n") + 1))
             held.append(piece)
             size += len(piece)
+            last = len(held) - 1 if b"\n" in piece else last
             if size < enough:
                 continue
-            if b"\n" in piece:
-                cut = piece.rfind(b"\n") + 1
-                block = Lines(self.name, first, b"".join([*held[:-1], memoryview(piece)[:cut]]), self.zone)
-                held, size = [piece[cut:]], len(piece) - cut
+            if last >= 0:
+                cut = held[last].rfind(b"\n") + 1
+                block = Lines(self.name, first, b"".join([*held[:last], memoryview(held[last])[:cut]]), self.zone)
+                held = [held[last][cut:], *held[last + 1 :]]
+                size, last = sum(map(len, held)), -1
                 first += block.count
                 yield block
             elif size > LONGEST_LINE_BYTES:
@@ -215,10 +225,23 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _without_mark(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    start = b""
+    start, enough = b"", len(codecs.BOM_UTF8)
     for piece in pieces:
         start += piece
-        if len(start) >= len(codecs.BOM_UTF8):
+        enough = _MARK_BYTES if start[:2] in _UTF16 else enough
+        if len(start) >= enough:
             break
-    yield start.removeprefix(codecs.BOM_UTF8)
-    yield from pieces
+    coding = next((coding for mark, coding in _UTF16.items() if start.startswith(mark) and _is_wide(start)), None)
+    if coding is None:
+        yield start.removeprefix(codecs.BOM_UTF8)
+        yield from pieces
+        return
+    decoder = codecs.getincrementaldecoder(coding)("replace")
+    for piece in chain([start[2:]], pieces):
+        yield decoder.decode(piece).encode("utf-8", "backslashreplace")
+
+
+def _is_wide(start: bytes) -> bool:
+    """Whether every second byte at the start of a file is 0, as in a text of ASCII letters in UTF-16."""
+    text = start[2:_MARK_BYTES]
+    return bool(text) and (not any(text[0::2]) or not any(text[1::2]))

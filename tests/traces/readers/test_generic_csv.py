@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.paths import SAMPLES
 from tests.small_traces import reads
 from traces.errors import InputError
+from traces.logs.columns import Columns
 from traces.logs.import_report import ImportReport
 from traces.logs.importing import import_logs
 from traces.operations import OPS
@@ -251,3 +253,151 @@ def test_a_trace_of_ours_as_csv_is_recognised_and_comes_back(tmp_path: Path) -> 
     assert again.arrival_s.tolist() == pytest.approx((trace.arrival_s - trace.arrival_s[0]).tolist())
     names = ["op", "bucket", "key", "size_bytes"]
     assert again.table.select(names).to_pylist() == trace.table.select(names).to_pylist()
+
+
+REQUESTS = {
+    "time": "ts:s",
+    "request": "line",
+    "status": "code",
+    "received": "rx",
+    "sent": "tx",
+    "host": "h:store.example",
+}
+
+
+def test_a_request_line_is_read_like_those_of_a_gateway(parsed: Any) -> None:
+    text = "ts,line,code,rx,tx,h\n" + "".join(
+        f"{i},{line},{code},{rx},{tx},{host}\n"
+        for i, (line, code, rx, tx, host) in enumerate([
+            ("GET /b/a%20b?X-Amz-Signature=1 HTTP/1.1", 200, 0, 387, "store.example"),
+            ("GET /a%20b HTTP/1.1", 200, 0, 387, "b.store.example:80"),
+            ("PUT /b/big?partNumber=1&uploadId=z HTTP/1.1", 200, 8388608, 0, ""),
+            ("PUT /b/copied HTTP/1.1", 200, 0, 230, ""),
+            ("GET /b?list-type=2&prefix=x HTTP/1.1", 200, 0, 900, ""),
+            ("GET /b/big HTTP/1.1", 206, 0, 100, ""),
+            ("GET /b/none HTTP/1.1", 404, 0, 300, ""),
+            ("GET /minio/health/live HTTP/1.1", 200, 0, 0, ""),
+            ("POST /b?delete HTTP/1.1", 200, 0, 0, ""),
+        ])
+    )  # fmt: skip
+    table, report = parsed(REQUESTS, text)
+    assert [OPS[op] for op in table.column("op").to_pylist()] == ["GET", "GET", "PUT", "PUT", "LIST", "GET", "GET"]
+    assert table.column("bucket").to_pylist() == 7 * ["b"]
+    assert table.column("key").to_pylist() == ["a b", "a b", "big", "copied", "x", "big", "none"]
+    assert table.column("size_bytes").to_pylist() == [387, 387, 8388608, None, 0, None, None]
+    assert table.column("range_bytes").to_pylist() == [None] * 5 + [100, None]
+    assert table.column("error").to_pylist() == [None] * 6 + ["Not Found"]
+    assert report.left_out.total() == 2
+
+
+def test_a_request_may_be_a_method_and_a_target(parsed: Any) -> None:
+    columns = {"time": "ts:s", "op": "m", "request": "t", "transfer": "n"}
+    table, report = parsed(columns, "ts,m,t,n\n1,GET,/b/k?x=1,5\n2,PUT,/b/k,7\n3,get,/b,9\n4,,/b/k,1\n")
+    assert [OPS[op] for op in table.column("op").to_pylist()] == ["GET", "PUT", "LIST"]
+    assert table.column("transfer_bytes").to_pylist() == [5, 7, 0]
+    assert table.column("status").to_pylist() == [None] * 3
+    assert "has no method" in report.where[0]
+
+
+def test_keys_that_are_targets_of_requests_are_read_like_them(parsed: Any) -> None:
+    text = "ts,verb,path\n1,GET,/b/k?X-Amz-Signature=1\n2,GET,/b?list-type=2\n3,PUT,/b/k\n"
+    table, report = parsed(NAMED | {"time": "ts:s"}, text)
+    assert [OPS[op] for op in table.column("op").to_pylist()] == ["GET", "LIST", "PUT"]
+    assert "read like request=" in report.notes[0]
+    table, report = parsed(NAMED | {"time": "ts:s"}, "ts,verb,path\n1,GET,/b/k?x=1\n2,GET,/index.html\n")
+    assert table.column("key").to_pylist() == ["/b/k?x=1", "/index.html"] and not report.notes
+
+
+def test_what_was_moved_is_the_size_where_there_is_none(parsed: Any) -> None:
+    columns = NAMED | {"time": "ts:s", "status": "code", "transfer": "n"}
+    rows = ["ts,verb,path,code,n", "1,GET,a,200,5", "2,GET,b,206,6", "3,PUT,c,200,7", "4,GET,d,404,8", "5,GET,e,,9"]
+    table, _ = parsed(columns, "\n".join(rows))
+    assert table.column("size_bytes").to_pylist() == [5, None, 7, None, 9]
+    assert table.column("range_bytes").to_pylist() == [None, 6, None, None, None]
+    assert table.column("range_start_bytes").to_pylist() == [None, 0, None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("1795255200", "epoch"), ("1795255200.5", "epoch"), ("1795255200000", "epoch_ms"),
+        ("1795255200000000", "epoch_us"), ("1795255200000000000", "epoch_ns"),
+        ("21/Nov/2026:10:00:00 +0000", "clf"), ("21/Nov/2026:10:00:00.000", "clf"),
+    ],
+)  # fmt: skip
+def test_a_time_without_a_form_is_guessed_and_said(parsed: Any, text: str, form: str) -> None:
+    table, report = parsed(NAMED, f"ts,verb,path\n{text},GET,k\n")
+    assert table.column("time_ns").to_pylist() == [TEN + (SECOND // 2 if ".5" in text else 0)]
+    assert f"time=ts:{form}" in report.notes[0]
+
+
+def test_a_time_that_may_be_of_any_unit_is_refused(parsed: Any) -> None:
+    with pytest.raises(InputError, match=r"time is '12.5' in the first row.*time=ts:s"):
+        parsed(NAMED, "ts,verb,path\n12.5,GET,k\n")
+
+
+def test_units_in_durations_and_sizes(parsed: Any) -> None:
+    columns = NAMED | {"time": "ts:s", "latency": "d:units", "size": "n:units"}
+    table, report = parsed(columns, "ts,verb,path,d,n\n1,GET,k,3m18.7s,28 MiB\n2,GET,k,152µs,1.5 kB\n3,GET,k,5,1\n")
+    assert table.column("latency_ns").to_pylist() == [198_700_000_000, 152_000]
+    assert table.column("size_bytes").to_pylist() == [28 << 20, 1500]
+    assert "latency cannot be read" in report.where[0]
+
+
+def test_commas_in_numbers_are_named(parsed: Any) -> None:
+    columns = NAMED | {"time": "ts:s", "latency": "d", "size": "n"}
+    text = 'ts;verb;path;d;n\n1;GET;k;0,5;1\n2;GET;k;1;"1,000"\n3;GET;k;x;1\n'
+    _, report = parsed(columns, text)
+    assert [where.partition("line ")[2] for where in report.where] == [
+        "2: latency has a comma; write 0.5 for a half and 1000 for a thousand",
+        "3: size has a comma; write 0.5 for a half and 1000 for a thousand",
+        "4: latency cannot be read",
+    ]
+
+
+def test_operations_that_are_not_known_are_listed_with_counts(parsed: Any) -> None:
+    rows = "".join(
+        f"{i},{op},k\n" for i, op in enumerate(["FROB", "FROB", "Select", *(f"x{n}" for n in range(60)), "GET"])
+    )
+    _, report = parsed(NAMED | {"time": "ts:s"}, "ts,verb,path\n" + rows)
+    assert report.left_out["not an operation on an object or a listing: FROB"] == 2
+    assert report.left_out["not an operation on an object or a listing: others"] > 20
+    assert report.left_out.total() == 63
+
+
+def test_keys_with_a_nul_are_refused_and_latin_1_is_counted(parsed: Any, tmp_path: Path) -> None:
+    text = b"ts,verb,path\n1,GET,caf\xe9\n2,GET,a\0b\n3,GET,caf\xc3\xa9\n"
+    table, report = parsed(NAMED | {"time": "ts:s"}, text)
+    assert table.column("key").to_pylist() == ["caf\\xe9", "café"]
+    assert report.where[0].endswith("line 3: key or bucket holds a NUL") and report.escaped == 1
+    (tmp_path / "x.csv").write_bytes(text)
+    figures = import_logs([tmp_path / "x.csv"], tmp_path / "t.csv", columns=Columns(NAMED | {"time": "ts:s"}))
+    assert "1 rows have bytes that are not UTF-8" in figures["notes"][0]
+
+
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-be"])
+def test_utf_16_is_read(parsed: Any, coding: str) -> None:
+    text = ("\ufeff" if coding == "utf-16-be" else "") + "ts,verb,path,more columns here\n1,GET,café,\n"
+    table, _ = parsed(NAMED | {"time": "ts:s"}, text.encode(coding))
+    assert table.column("key").to_pylist() == ["café"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"time": "t", "request": "r", "key": "k"}, "leave out key"),
+        ({"time": "t", "host": "h", "key": "k"}, "host is for a request"),
+        ({"time": "t", "key": "k", "size": "n:MB"}, "allowed are bytes, units"),
+    ],
+)
+def test_a_mapping_of_requests_that_contradicts_itself_is_refused(columns: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        csv_format(columns)
+
+
+def test_times_of_haproxy_without_a_zone(parsed: Any) -> None:
+    columns = {"time": "time:clf", "op": "op", "key": "key", "size": "size", "latency": "lat:ms"}
+    text = (SAMPLES / "cases" / "haproxy-time.csv").read_text()
+    table, _ = parsed(columns, text, "Europe/Berlin")
+    begin = 1795167838655 * 10**6  # 09:43:58.655 UTC
+    assert table.column("time_ns").to_pylist() == [begin, begin + 3_445_000_000]

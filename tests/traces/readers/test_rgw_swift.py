@@ -166,7 +166,8 @@ def log_show(held, indent, **changes):
 def test_the_logs_of_all_buckets_hold_what_the_file_holds():
     shown, shown_tally = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log-show.json")
     plain, report = read(rgw_ops_log.FORMAT, SAMPLES / "rgw-ops-log.json")
-    assert shown_tally.figures() == report.figures() and shown != plain
+    assert "parts of the file are not in order" in shown_tally.notes[0]  # a bucket after the other
+    assert shown_tally.figures() | {"notes": []} == report.figures() and shown != plain
     assert sorted(shown, key=str) == sorted(plain, key=str)
 
 
@@ -517,7 +518,7 @@ def test_latencies_are_found_in_the_block_before(tmp_path, monkeypatch, name):
 @pytest.mark.parametrize("target", ["/b/k?acl", "/b?uploads", "/b/k?uploadId=1", "/", "/admin/usage", "/b?location"])
 def test_requests_about_objects_are_left_out(tmp_path, target):
     rows, report = of(tmp_path, rgw_beast_log.FORMAT, ACCESS.replace("/b/k", target))
-    assert not rows and report.left_out == {NO_OBJECT: 1}
+    assert not rows and report.left_out.total() == report.rows == 1
 
 
 def test_swifts_proxy_log_gives_what_was_asked():

@@ -152,6 +152,20 @@ def test_a_file_that_grows_is_read_to_its_end(tmp_path, monkeypatch):
     assert b"".join(found) == b"abc\n" * 4 and log.truncated is None
 
 
+def test_a_line_that_is_too_long_takes_no_other_with_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "LONGEST_LINE_BYTES", 3000)
+    monkeypatch.setattr(source, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(source, "_STEP", 100)
+    lines = [b"%d\n" % i for i in range(700)]
+    path = tmp_path / "log"
+    path.write_bytes(b"".join(lines[:350]) + b"x" * 5000 + b"\n" + b"".join(lines[350:]))
+    blocks = list(Source(path).lines())
+    assert b"".join(block.data for block in blocks) == b"".join(lines)
+    assert [number for block in blocks for number, _ in block.unreadable] == [351]
+    numbers = [number for block in blocks for number in block.numbers]
+    assert numbers == [*range(1, 351), *range(352, 702)]
+
+
 def test_an_empty_file_has_no_lines_and_a_missing_one_is_named(tmp_path):
     (tmp_path / "empty").write_bytes(b"")
     assert list(Source(tmp_path / "empty").lines()) == []

@@ -6,7 +6,7 @@ by name, with or without underscores. Their values are those of the log (`traces
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -40,6 +40,9 @@ _FIELDS = {
 }
 """The fields of the log's layout, and the names of the columns."""
 
+_OPTIONAL = {"id": ("requestid",)}
+"""Those that a table may lack."""
+
 # Parquet may have the time as a timestamp.
 _TIME = {"time_ns": pl.coalesce("time_ns", iso_time(pl.col("time").str.replace(" UTC$", "Z")).struct.field("ns"))}
 
@@ -49,10 +52,10 @@ def _places(names: Sequence[str]) -> dict[str, int]:
     plain = [name.strip().lower().replace("_", "") for name in names]
     places = {
         field: next(i for i, name in enumerate(plain) if name in known)
-        for field, known in _FIELDS.items()
+        for field, known in (_FIELDS | _OPTIONAL).items()
         if not set(known).isdisjoint(plain)
     }
-    return places if len(places) == len(_FIELDS) else {}
+    return places if places.keys() >= _FIELDS.keys() else {}
 
 
 def _required(names: Sequence[str], source: Source) -> dict[str, int]:
@@ -61,6 +64,10 @@ def _required(names: Sequence[str], source: Source) -> dict[str, int]:
         wanted = ", ".join(known[0] for known in _FIELDS.values())
         raise InputError(f"{source.name}: lacks columns of an access log; required are {wanted}")
     return places
+
+
+def _missing(places: Mapping[str, int]) -> dict[str, pl.Expr]:
+    return {name: pl.lit(None, pl.String) for name in _OPTIONAL if name not in places}
 
 
 def read(source: Source, report: ImportReport) -> Iterator[pa.RecordBatch]:
@@ -74,6 +81,7 @@ def read(source: Source, report: ImportReport) -> Iterator[pa.RecordBatch]:
     if head.startswith(MAGIC):
         names = column_names(source)
         places = _required(names, source)
+        layout = replace(layout, steps=(_missing(places), *layout.steps))
         layout = replace(layout, divide=texts_of([names[place] for place in places.values()], list(places)))
         yield from by_block(parser(layout), row_blocks)(source, report)
         return
@@ -82,7 +90,7 @@ def read(source: Source, report: ImportReport) -> Iterator[pa.RecordBatch]:
         yield from by_block(without_header)(source, report)
         return
     places = _required(names_in(line, ","), source)
-    fields = {name: field(place) for name, place in places.items()}
+    fields = {name: field(place) for name, place in places.items()} | _missing(places)
     layout = replace(
         layout,
         divide=delimited(",", 1 + max(places.values())),

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from traces.operations import DELETE, LIST
 from traces.readers.blocks import by_block
-from traces.readers.expressions import iso_time, number, operation
+from traces.readers.expressions import identity, iso_time, number, operation, text_or_null
 from traces.readers.formats import Format, Head
 from traces.readers.http_requests import error_of, without_body
 from traces.readers.json_objects import objects
@@ -33,7 +33,7 @@ _API = pa.struct([
     pa.field("objects", pa.list_(minio.texts("objectName"))),
 ])  # fmt: skip
 _SCHEMA = pa.schema({
-    **{name: pa.string() for name in ("time", "remotehost", "requestPath", "requestHost")},
+    **{name: pa.string() for name in ("time", "remotehost", "requestPath", "requestHost", "requestID")},
     "api": _API,
     "requestQuery": minio.texts("prefix"),
     "requestHeader": minio.REQUEST_HEADERS,
@@ -117,6 +117,7 @@ LAYOUT = Layout(
         "key": _key,
         "client": pl.col("remotehost"),
         "status": _status,
+        "request_id": identity(text_or_null(pl.col("requestID"))),
         "error": error_of(_status),
         **minio.volumes(_op, _status, _api.field("rx"), _api.field("tx"), _copied),
     },

@@ -30,9 +30,11 @@ from traces.readers.blocks import by_block
 from traces.readers.expressions import clf_time, iso_time, matches, number, seconds, text_or_null
 from traces.readers.formats import Format, Head
 from traces.readers.http_requests import (
+    HEALTH_CHECK,
     below_swift,
     divided,
     error_of,
+    for_server,
     http_status,
     is_error,
     prefix,
@@ -61,6 +63,7 @@ _EVENT = (
     rf"(?<event>beast: |civetweb: |{_MARKS})(?<pointer>0x[0-9a-f]+)"
 )
 _LATENCY = r" latency=(\d[0-9.]*).$"
+_AGENT = r'^ [^ ]+ "([^"]*)"'
 _DURATION = r" latency=\S\S+$"
 _NAUTILUS = r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\.(\d+(?:\.\d+)?(?:e-0?[1-9])?)s$"
 _DAEMON = r"^(?:debug |\d{4}-\d\d-\d\d|\w{3} [ \d]\d \d\d:\d\d:\d\d)"
@@ -153,6 +156,7 @@ LAYOUT = Layout(
             + seconds(pl.lit("0") + _time.str.slice(20).str.head(-6)),
             "status": pl.col("status").replace("-1", "-"),  # of Jewel's civetweb
             "path": below_swift(pl.col("path")),
+            "for_server": for_server(pl.col("path"), pl.col("query"), pl.col("rest").str.extract(_AGENT)),
         },
         {
             "iso": iso_time(pl.when(pl.col("start_ns").is_null()).then(_time)),
@@ -196,6 +200,7 @@ LAYOUT = Layout(
         refuse(pl.col("rest").is_null(), "is no line of a gateway's log"),
         refuse(pl.col("end_ns").is_null(), "time cannot be read"),
         *if_invalid({"status_": "status", "bytes_": "bytes"}),
+        leave_out(pl.col("for_server"), HEALTH_CHECK),
         refuse(pl.col("rest").str.contains(_DURATION) & pl.col("took_ns").is_null(), "latency cannot be read"),
     ),
     columns={

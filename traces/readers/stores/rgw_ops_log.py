@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from traces.operations import DELETE, GET, HEAD, LIST, PUT
 from traces.readers.blocks import by_block
-from traces.readers.expressions import iso_time, operation, text_or_null, unescaped
+from traces.readers.expressions import identity, iso_time, operation, text_or_null, unescaped
 from traces.readers.formats import Format, Head
 from traces.readers.http_requests import below_swift, error_of, http_status, is_error, prefix, volumes, without_body
 from traces.readers.json_objects import objects
@@ -33,7 +33,7 @@ from traces.readers.operations import RGW_OPERATIONS
 from traces.readers.records import LONGEST_NS, NO_OBJECT, NO_OBJECT_NAMED, SEVERAL_OBJECTS
 from traces.readers.source import Lines, Source
 
-_TEXTS = ("bucket", "object", "time", "remote_addr", "operation", "uri", "http_status", "error_code")
+_TEXTS = ("bucket", "object", "time", "remote_addr", "operation", "uri", "http_status", "error_code", "trans_id")
 _BYTES = ("bytes_sent", "bytes_received", "object_size")
 _DELETED = pa.struct([("objects", pa.list_(pa.struct([("key", pa.string())])))])
 _SCHEMA = pa.schema([
@@ -111,6 +111,7 @@ LAYOUT = Layout(
             pl.col("remote_addr").str.splitn(",", 2).struct.field("field_0")
         ),  # before those of proxies
         "status": _status,
+        "request_id": identity(text_or_null(pl.col("trans_id"))),
         "error": pl.when(is_error(_status)).then(pl.coalesce(text_or_null(pl.col("error_code")), error_of(_status))),
         **_volumes,
         "transfer_bytes": pl.when(_copied).then(0).otherwise(_volumes["transfer_bytes"]),

@@ -19,14 +19,14 @@ import re
 import polars as pl
 
 from traces.operations import GET, HEAD, LIST, PUT
-from traces.readers.expressions import clf_time, matches, number, operation, text_or_null, unescaped
+from traces.readers.expressions import clf_time, identity, matches, number, operation, text_or_null, unescaped
 from traces.readers.formats import Format, Head, of_lines
 from traces.readers.http_requests import http_status, is_error, prefix, without_body
 from traces.readers.layout import Layout, if_invalid, join, leave_out, refuse
 from traces.readers.operations import BUCKET_LOG_OPERATIONS, S3_LOG_OPERATIONS
 
 _UPTO_TURN_AROUND = (
-    r"^[^ ]+ (?<bucket>[^ ]+) \[(?<time>[^\]]+)\] (?<remote>[^ ]+) [^ ]+ [^ ]+ (?<operation>[^ ]+) "
+    r"^[^ ]+ (?<bucket>[^ ]+) \[(?<time>[^\]]+)\] (?<remote>[^ ]+) [^ ]+ (?<id>[^ ]+) (?<operation>[^ ]+) "
     r'(?<name>[^ ]+) (?<uri>%s) (?<code>[^ ]+) (?<failure>[^ ]+) (?<sent>[^ ]+) (?<size>[^ ]+) '
     r"(?<total>[^ ]+) (?<turn_around>[^ ]+)"
 )  # fmt: skip
@@ -99,6 +99,7 @@ LAYOUT = Layout(
         "range_bytes": pl.when(_part).then(_sent),
         "client": text_or_null(pl.col("remote")),
         "status": _code,
+        "request_id": identity(text_or_null(pl.col("id"))),
         "error": pl.when(is_error(_code)).then(pl.coalesce(text_or_null(pl.col("failure")), pl.lit("error"))),
     },
 )

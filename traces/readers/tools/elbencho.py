@@ -109,12 +109,12 @@ def _read(source: Source, report: ImportReport) -> Iterator[pa.RecordBatch]:
         waiting = alone.filter(~pl.col("is_finished"))
         _leave_out(source, report, alone.filter("is_finished"), _NO_START)
         _join(report, len(pairs))
-        records, unreadable = records_of(pairs.select("line", **_COLUMNS), source.zone, Counter())
-        for line, why in unreadable:
+        read = records_of(pairs.select("line", **_COLUMNS), source.zone, Counter())
+        for line, why in read.unreadable:
             report.kept -= 1
             report.refuse(source.name, line, why)
-        if records.num_rows:
-            yield records
+        if read.records.num_rows:
+            yield read.records
     if waiting is not None:
         _leave_out(source, report, waiting, _NO_FINISH)
 
@@ -133,7 +133,7 @@ def _read_across(report: ImportReport) -> Iterator[pa.RecordBatch]:
         report.left_out = +report.left_out
         report.kept += 2 * len(pairs)
         _join(report, len(pairs))
-        yield records_of(pairs.select("line", **_COLUMNS), "UTC", Counter())[0]
+        yield records_of(pairs.select("line", **_COLUMNS), "UTC", Counter()).records
 
 
 def _paired(events: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -174,4 +174,6 @@ def _recognises(head: Head) -> bool:
     return bool(_LINE.search(head.data))
 
 
-FORMAT = Format("elbencho", "elbencho operation log (--opslog)", True, _recognises, _read, read_across=_read_across)
+FORMAT = Format(
+    "elbencho", "elbencho operation log (--opslog)", True, _recognises, _read, waits=True, read_across=_read_across
+)

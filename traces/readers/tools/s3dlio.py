@@ -32,4 +32,5 @@ FORMAT = Format(
     True,
     _recognises,
     warp.table_reader(warp.Dialect(_OPERATIONS, uris=True, first_byte=False, prepares=False)),
+    waits=True,
 )

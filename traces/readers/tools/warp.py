@@ -190,4 +190,5 @@ FORMAT = Format(
     True,
     _recognises,
     table_reader(Dialect(_OPERATIONS, uris=False, first_byte=True, prepares=True)),
+    waits=True,
 )
