@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from models.store import Spec, spec_of
 from models.uncertainty import Uncertain
 from sim.analysis.capacity import Capacity, capacity_of
 from sim.analysis.extra_attempts import ExtraAttempts, extra_attempts
-from sim.analysis.offered_load import load_of
+from sim.analysis.offered_load import last_end_s, load_of
 from sim.analysis.verdict import LoadVerdict, verdict_on_run
 from sim.experiments.measures import Measures
 from sim.experiments.sweep import Settings
@@ -80,7 +80,8 @@ def recorded_verdict(run: Run) -> LoadVerdict | None:
     if run.info["kind"] != "simulated" or run.trace is None or not len(run.trace):
         return None
     try:
-        capacity = capacity_of(spec_of(run.info["spec"], "its spec"), run.trace, generated=None)
+        end_s = last_end_s([load_of(run)])
+        capacity = capacity_of(spec_of(run.info["spec"], "its spec"), run.trace, generated=None, end_s=end_s)
     except (InputError, KeyError):  # the Run has a spec of an earlier version, or none
         capacity = None
     return verdict_on_run(run, capacity)
@@ -95,8 +96,9 @@ def simulated_run(
     if out is not None:
         run.write(out)
         say(f"Run written to {out}")
-    capacity = None if run.trace is None else capacity_of(spec, run.trace, generated=trace is None)
-    found = _outcomes(slos, Replications((Replication.of(run, seed, load_of(run)),)), capacity) if slos else []
+    load = load_of(run)
+    capacity = capacity_of(spec, run.trace, trace is None, last_end_s([load])) if run.trace is not None else None
+    found = _outcomes(slos, Replications((Replication.of(run, seed, load),)), capacity) if slos else []
     verdict = verdict_on_run(run, capacity)
     result = _with_slos(result_of(run, verdict), found)
     counts = {op: figures["count"] for op, figures in result["ops"].items()}
@@ -115,11 +117,14 @@ def replicated_runs(
     precision: Precision | None,
     steady: bool,
     workers: int,
-    capacity: Capacity | None,
+    capacity: Callable[[float | None], Capacity],
     client: ClientPolicies,
     slos: Sequence[Slo] = (),
 ) -> Printed:
-    """Simulate and summarise independent replications of a store with this capacity and these client policies."""
+    """Simulate and summarise independent replications of a store with these client policies.
+
+    `capacity` returns that of the store, given the time in s of the last response.
+    """
     with progress("replicating", replications if precision is None else None) as update:
         done = replicate(
             simulation,
@@ -133,10 +138,11 @@ def replicated_runs(
     summary, reached = done.summary(), None if precision is None else precision.verdict(done)
     visited = {row["name"] for run in done.runs for row in run.stations if row["visits"]}
     summary = replace(summary, stations=[station for station in summary.stations if station.name in visited])
-    verdict = done.verdict(capacity)
+    known = capacity(last_end_s(run.load for run in done.runs))
+    verdict = done.verdict(known)
     if verdict is not None and verdict.overloaded:
         summary = summary.overloaded
-    found = _outcomes(slos, done, capacity) if slos else []
+    found = _outcomes(slos, done, known) if slos else []
     result = _with_slos({"verdict": to_json(verdict), **to_json(summary), "engine": done.work}, found)
     result |= {} if reached is None else {"precision": reached}
     grids = [replications_grid(summary, reached, slos), station_intervals_grid(summary.stations)]

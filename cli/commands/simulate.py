@@ -113,7 +113,7 @@ def command(
         simulation = partial(simulate, store, requests, engine=engine)
         target = None if precision is None else Precision(precision)
         issued = generate(store.workload, seed or 0) if requests is None else requests
-        capacity = capacity_of(store, issued, generated=requests is None)
+        capacity = partial(capacity_of, store, issued, requests is None)
         printed = replicated_runs(
             simulation, seed or 0, replications or _BATCH, target, steady, workers, capacity, store.client, objectives
         )

@@ -34,7 +34,9 @@ class Stations:
         self.latency = self.add(Station("network latency", "network latency", infinite))
         self.drive_latency = self.add(Station("drive latency", "drive latency", infinite))
         self.timeout = self.add(Station("timeout", "timeout", infinite))
-        self.clients = ClientStations(spec.client, self.add, group=client_group, queue=spec.network.queue)
+        self.clients = ClientStations(
+            spec.client, self.add, group=client_group, latency=self.latency, queue=spec.network.queue
+        )
         hosts, drives = range(spec.hosts.count), range(spec.drives.count)
         cores = spec.hosts.cores
         self.cpu = np.array(

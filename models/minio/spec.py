@@ -162,6 +162,22 @@ class MinioSpec(StoreSpec):
         return self
 
     @model_validator(mode="after")
+    def _moves_once(self) -> MinioSpec:
+        """Refuse work that is done twice: the second would have the stations and random numbers of the first."""
+        earlier: dict[tuple[str, int], int] = {}
+        for number, fault in enumerate(self.faults):
+            part = {"drive_replaced": "drive", "decommission": "pool", "rebalance": "pool"}.get(fault.kind)
+            if part is not None:
+                key = fault.kind, getattr(fault, part)
+                if key in earlier:
+                    raise ValueError(
+                        f"faults.{number}.kind: {part} {key[1]} has a {fault.kind} already (faults.{earlier[key]}); "
+                        "allowed is one in a run"
+                    )
+                earlier[key] = number
+        return self
+
+    @model_validator(mode="after")
     def _events_fit(self) -> MinioSpec:
         """Check that all parts named by faults exist, and that failed requests of a closed loop take time."""
         most = {"drive": self.total_drives, "host": self.total_hosts, "rack": self.hosts.racks}

@@ -43,7 +43,9 @@ class Stations:
         self.timeout = self.add(Station("timeout", "timeout", infinite))
         self.timer = self.add(Station("timer", "timer", infinite))
         self.refused = self.add(Station("refused", "refused", infinite))
-        self.clients = ClientStations(spec.client, self.add, group=client_group, queue=spec.network.queue)
+        self.clients = ClientStations(
+            spec.client, self.add, group=client_group, latency=self.latency, queue=spec.network.queue
+        )
         self.proxies = np.array([self._proxy(spec, number) for number in range(spec.proxies.count)], np.int32)
         hosts = range(spec.hosts.count)
         self.cpu = self._next(spec.hosts.count)

@@ -87,7 +87,7 @@ class Capacity:
     faults: tuple[tuple[float, str], ...] = ()
 
 
-def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capacity:
+def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True, end_s: float | None = None) -> Capacity:
     """Return the capacity of a store for the requests of a trace.
 
     Args:
@@ -95,7 +95,10 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capa
         trace: the mix of requests is that of its rows, each counted once, or of some of a long trace; its rate does not
             matter.
         generated: whether the trace was generated from the workload of the spec; None: if it has the same rate.
+        end_s: time in s from which faults do not count, such as the end of a run; None: the latest end that a run of
+            the trace may have, which in a closed loop is far later (`latest_end_s`).
     """
+    spec = spec if end_s is None else before(spec, end_s)
     if generated is None:
         generated = _has_rate(trace, spec.workload.total_rate)
     rate_ops = spec.workload.total_rate if generated else None

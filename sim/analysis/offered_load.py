@@ -8,6 +8,7 @@ minimum rises from each quarter of the time to the next and ends far above what 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal
@@ -96,6 +97,11 @@ def load_of(run: Run) -> OfferedLoad | None:
         jam_of(arrival_s, in_flight),
         last_s,
     )
+
+
+def last_end_s(loads: Iterable[OfferedLoad | None]) -> float | None:
+    """Return the time in s of the last response of several Runs; None: no load is known."""
+    return max((load.end_s for load in loads if load is not None), default=None)
 
 
 def _outcomes(run: Run, subject: str) -> OpOutcomes:

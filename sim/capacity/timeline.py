@@ -22,6 +22,7 @@ from models.capabilities import Effect, Growth
 from models.store import Spec, required, store_of
 from models.work import WORKERS
 from sim.analysis.capacity import capacity_of
+from sim.analysis.offered_load import last_end_s, load_of
 from sim.analysis.verdict import LoadVerdict, verdict_on_run
 from sim.json_form import to_json
 from sim.parallel.process_pool import process_map
@@ -209,7 +210,7 @@ def simulated(window: Window) -> State:
         trace = generate(spec.workload, window.seed)
         run = simulate(spec, trace, seed=window.seed, engine=window.engine)
         state = state or growth_of(spec).state(spec, trace) | {"ops": {}}
-        verdict = verdict_on_run(run, capacity_of(spec, trace))
+        verdict = verdict_on_run(run, capacity_of(spec, trace, end_s=last_end_s([load_of(run)])))
         verdicts += [] if verdict is None else [verdict]
         overloaded = verdict is not None and verdict.overloaded
         state["ops"] |= {op: _figures(run, op, window.window_s, overloaded) for op in subjects_of(run)}

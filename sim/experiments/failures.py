@@ -13,6 +13,7 @@ from typing import Any
 
 from models.store import Spec, spec_of
 from sim.analysis.capacity import capacity_of
+from sim.analysis.offered_load import last_end_s
 from sim.analysis.verdict import LoadVerdict, verdict_of
 from sim.experiments.failing import evaluated, refuse_instant_retries, remedies
 from sim.experiments.failure_kinds import Failure
@@ -130,7 +131,8 @@ def _verdict(healthy: Sequence[WindowedRun], spec: Spec, seed: int) -> LoadVerdi
     loads = [run.load for run in known if run.load is not None]
     if not loads:
         return None
-    return verdict_of(loads, [run.stations for run in known], capacity_of(spec, generate(spec.workload, seed)))
+    capacity = capacity_of(spec, generate(spec.workload, seed), end_s=last_end_s(loads))
+    return verdict_of(loads, [run.stations for run in known], capacity)
 
 
 def _check(experiment: FailureExperiment, spec: Spec, times: Times) -> None:

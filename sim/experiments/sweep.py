@@ -11,6 +11,7 @@ from typing import Any
 
 from models.store import Spec
 from sim.analysis.capacity import capacity_of
+from sim.analysis.offered_load import last_end_s
 from sim.experiments.measures import Measures
 from sim.parallel.dask_pool import completed_on
 from sim.parallel.result_cache import ResultFolder, content_key
@@ -123,7 +124,8 @@ def simulated(job: Job, mapping: Callable[..., Iterator[Any]] = map) -> dict[str
             steady=settings.steady,
         )
         trace = _TRACES.of(job.spec.workload, seed_of(settings.seed, 0))
-        capacity = capacity_of(job.spec, trace) if replications.runs[0].load is not None else None
+        end_s = last_end_s(run.load for run in replications.runs)
+        capacity = None if end_s is None else capacity_of(job.spec, trace, end_s=end_s)
     except InputError as error:
         return {"error": str(error)}
     return Measures.of(replications, settings.replications, capacity).to_json()

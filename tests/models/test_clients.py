@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.store import compile_spec, spec_of
+from models.store import compile_spec, load_spec, spec_of
 from sim.simulate import simulate
+from tests.paths import EXAMPLES
 from tests.specs import minio
 from traces.errors import InputError
 from traces.spec_file import override
@@ -78,6 +79,16 @@ def test_clients_without_a_number_of_cores_do_not_wait_for_them():
     assert "client cpu" not in stations(simulate(ceph()))
     one = stations(simulate(ceph("client.cores=1", "client.cpu={GET: 50ms, PUT: 50ms}")))
     assert one["client cpu"]["mean_queue"] > 1
+
+
+@pytest.mark.parametrize("name", ["bob/one-host.yaml", "swift/criterion.yaml"])
+def test_cpu_time_of_clients_needs_no_number_of_cores(name):
+    short = ["workload.duration=null", "workload.operations=200"]
+    first_s, longer_s = (
+        np.median(simulate(load_spec(EXAMPLES / name, [*short, *more]), seed=1).latency_s)
+        for more in ((), ("client.cpu={GET: 7ms, PUT: 7ms}",))
+    )
+    assert longer_s - first_s == pytest.approx(7e-3, rel=0.2)
 
 
 def test_clients_on_storage_hosts_use_their_cores_and_nics():

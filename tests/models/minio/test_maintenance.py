@@ -244,3 +244,19 @@ def test_work_needs_an_end():
                 compile_spec(spec, generate(spec.workload, 0))
         else:
             assert compile_spec(spec, generate(spec.workload, 0))[1].background[0].until_s == 10
+
+
+@pytest.mark.parametrize("other_s", [3.0, 8.0])
+def test_a_drive_is_replaced_once_in_a_run(other_s):
+    stored = {"objects": 100, "bytes_each": 4096}
+    again = REPLACED | {"at": other_s, "back_at": other_s + 1}
+    with pytest.raises(InputError, match=r"faults\.1\.kind: drive 5 has a drive_replaced already \(faults\.0\)"):
+        cluster(stored=stored, faults=[REPLACED, again])
+    cluster(stored=stored, faults=[REPLACED, again | {"drive": 6}])
+
+
+def test_a_pool_is_emptied_once_in_a_run():
+    first = {"kind": "decommission", "pool": 0, "at": 1.0, "until": 2.0}
+    stored = {"objects": 100, "bytes_each": 4096}
+    with pytest.raises(InputError, match=r"pool 0 has a decommission already"):
+        cluster(stored=stored, pools=[{}], faults=[first, first | {"at": 5.0, "until": 6.0}])

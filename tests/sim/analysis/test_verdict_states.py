@@ -12,6 +12,7 @@ from cli.tables.verdict import bounds_line, verdict_line
 from models.store import compile_spec, spec_of
 from sim.analysis.bounds import bounds
 from sim.analysis.capacity import capacity_of
+from sim.analysis.offered_load import last_end_s, load_of
 from sim.analysis.overload import slow_parts
 from sim.analysis.stretches import FailingStretch, Jam, jam_of, worst_stretch
 from sim.analysis.verdict import FAILING, FAILING_FOR_A_TIME, TOLERATED, LoadVerdict, verdict_on_run
@@ -162,3 +163,27 @@ def _consistent(verdict, run):
     span_s = run.duration_s if verdict.overloaded else float(arrival_s.max())
     assert verdict.served_ops == pytest.approx(float((~run.failed).sum()) / span_s)
     assert sum(each.served_ops for each in verdict.ops.values()) == pytest.approx(verdict.served_ops)
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("minio-12-hdd.yaml", {"kind": "host_down", "host": 0}),
+        ("ceph/nvme-squid.yaml", {"kind": "reshard", "bucket": 0}),
+        ("recorded-swift/swift.yaml", {"kind": "proxy_down", "proxy": 0}),
+    ],
+)
+def test_a_fault_after_the_end_of_a_closed_loop_does_not_change_the_verdict(name, fault):
+    """Nor the capacity in it, though such a run might have lasted until then."""
+    data = load_mapping(ROOT / "examples" / name)
+    short = {"clients": 3, "operations": 300}
+    kept = {key: value for key, value in data["workload"].items() if key not in ("rate", "duration", "think_time")}
+    spec = spec_of(data | {"workload": kept | short, "faults": []}, "spec")
+    trace = generate(spec.workload, 2)
+    run = simulate(spec, trace, seed=2)
+    end_s = float(run.column("end_s").max())
+    late = spec_of(data | {"workload": kept | short, "faults": [fault | {"at": 3 * end_s}]}, "spec")
+    again = simulate(late, trace, seed=2)
+    ends = last_end_s([load_of(again)])
+    assert ends == end_s
+    assert verdict_on_run(again, capacity_of(late, trace, end_s=ends)) == verdict_on_run(run, capacity_of(spec, trace))
