@@ -44,7 +44,8 @@ class Background:
         expected = self.rate_ops * (self.until_s - self.from_s)
         if not self.poisson:
             phase = random_phase(seed, "background", self.name)
-            return self.from_s + (phase + np.arange(max(0, math.ceil(expected - phase)))) / self.rate_ops
+            number = np.arange(max(0, math.ceil(expected - phase)), dtype=np.float64)
+            return self.from_s + (phase + number) / self.rate_ops
         count = math.ceil(expected + 6 * math.sqrt(expected) + 10)
         while True:
             u = uniforms(seed, stream_id("arrivals", "background", self.name), 0, count)
