@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from cli.tables.runs import (
     stations_grid,
     summary_grid,
 )
+from cli.tables.steadiness import unsettled_lines
 from cli.tables.uncertainty import band_grid, band_notes, load_line, unknowns_grid
 from cli.tables.verdict import backlog_grid, few_note, objective_lines, verdict_line
 from models.client_policy import ClientPolicies
@@ -34,8 +36,9 @@ from sim.experiments.measures import Measures
 from sim.experiments.sweep import Settings
 from sim.experiments.uncertainty import uncertainty_band
 from sim.json_form import to_json
+from sim.replication.lengthening import Longer, Simulation, settling
 from sim.replication.objectives import Outcome, outcomes
-from sim.replication.replicate import Precision, Simulation, replicate
+from sim.replication.replicate import Precision, replicate
 from sim.replication.slo import Slo
 from sim.replication.summaries import Replication, Replications
 from sim.simulate import EngineName, simulate
@@ -90,15 +93,27 @@ def recorded_verdict(run: Run) -> LoadVerdict | None:
 def simulated_run(
     spec: Spec, trace: Trace | None, seed: int, engine: EngineName, out: Path | None, slos: Sequence[Slo] = ()
 ) -> Printed:
-    """Simulate one Run, and write it to `out` if given."""
+    """Simulate one Run, and write it to `out` if given; with objectives, a longer one until it has settled."""
+    runs: list[Run] = []
     with progress("simulating", len(trace) if trace is not None else spec.workload.operations) as update:
-        run = simulate(spec, trace, seed=seed, engine=engine, critical_path=True, progress=update)
+
+        def once(simulation: Simulation, *, try_length: bool) -> Replications:
+            runs[:] = [simulation(seed=seed)]
+            return Replications((Replication.of(runs[0], seed, load_of(runs[0])),))
+
+        def of(factor: int) -> Simulation:
+            longer = lengthened(spec, factor)
+            return partial(simulate, longer, trace, engine=engine, critical_path=True, progress=update)
+
+        done = settling(once, Longer(of, _say_longer)) if slos and trace is None else once(of(1), try_length=False)
+    run = runs[0]
     if out is not None:
         run.write(out)
         say(f"Run written to {out}")
-    load = load_of(run)
-    capacity = capacity_of(spec, run.trace, trace is None, last_end_s([load])) if run.trace is not None else None
-    found = _outcomes(slos, Replications((Replication.of(run, seed, load),)), capacity) if slos else []
+    capacity = None
+    if run.trace is not None:
+        capacity = capacity_of(spec, run.trace, trace is None, last_end_s(each.load for each in done.runs))
+    found = _outcomes(slos, done, capacity) if slos else []
     verdict = verdict_on_run(run, capacity)
     result = _with_slos(result_of(run, verdict), found)
     counts = {op: figures["count"] for op, figures in result["ops"].items()}
@@ -107,7 +122,16 @@ def simulated_run(
         grids.append(attribution_grid(result["attribution"], "Tail attribution", ordered(counts, slos)))
     few = few_in(figures["count"] - figures["errors"] for figures in result["ops"].values())
     extra = extra_attempts(float(run.column("attempts").mean()) - 1 if counts else 0.0, counts, spec.client, verdict)
-    return _printed(result, verdict, extra, found, grids, few)
+    return _printed(result, verdict, extra, found, grids, few, done, {} if trace is not None else spec.workload.ends)
+
+
+def lengthened(spec: Spec, factor: int) -> Spec:
+    """Return a spec whose workload ends later by a factor."""
+    return spec if factor == 1 else spec.model_copy(update={"workload": spec.workload.longer(factor)})
+
+
+def _say_longer(factor: int) -> None:
+    say(f"has not settled; simulating {factor} times the length")
 
 
 def replicated_runs(
@@ -120,10 +144,13 @@ def replicated_runs(
     capacity: Callable[[float | None], Capacity],
     client: ClientPolicies,
     slos: Sequence[Slo] = (),
+    longer: Callable[[int], Simulation] | None = None,
+    ends: Mapping[str, float] | None = None,
 ) -> Printed:
     """Simulate and summarise independent replications of a store with these client policies.
 
-    `capacity` returns that of the store, given the time in s of the last response.
+    `capacity` returns that of the store, given the time in s of the last response. With `longer`, the simulation with a
+    workload that is longer by a factor, they are lengthened until they have settled. `ends` are those of the workload.
     """
     with progress("replicating", replications if precision is None else None) as update:
         done = replicate(
@@ -132,6 +159,7 @@ def replicated_runs(
             replications=replications,
             precision=precision,
             steady=steady,
+            longer=None if longer is None else Longer(longer, _say_longer),
             workers=workers,
             progress=update,
         )
@@ -153,7 +181,7 @@ def replicated_runs(
         verdict,
     )
     few = few_in(op.count - op.errors for op in summary.ops.values())
-    return _printed(result, verdict, extra, found, grids, few)
+    return _printed(result, verdict, extra, found, grids, few, done, ends or {})
 
 
 def drawn_runs(uncertain: Uncertain, settings: Settings, level: float, workers: int) -> Printed:
@@ -180,8 +208,13 @@ def _printed(
     found: Sequence[Outcome],
     grids: list[Grid],
     few: Sequence[str],
+    done: Replications,
+    ends: Mapping[str, float],
 ) -> Printed:
     opening = [] if verdict is None else [verdict_line(verdict)]
+    unsettled = [] if verdict is not None and verdict.overloaded else done.unsettled
+    result |= {"unsettled": to_json(unsettled), "longer": done.longer}
+    opening += unsettled_lines(unsettled, ends, done.longer)
     if extra is not None:
         opening.append(f"Of this load, {extra_attempts_line(extra)}")
         result |= {"extra_attempts": to_json(extra)}

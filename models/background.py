@@ -52,7 +52,8 @@ class Load(Strict):
         description="Service class by which drives schedule the operations (see `background.scheduling`).",
     )
     arrivals: Literal["poisson", "even"] = Field(
-        "poisson", description="Arrival process: random (Poisson), or with equal gaps."
+        "poisson",
+        description="Arrival process: random (Poisson), or with equal gaps, the first at a random moment of a gap.",
     )
     at: Seconds = Field(0.0, description="Time at which the work starts, from the start of the run.")
     until: Seconds | None = Field(None, description="Time at which the work ends; absent: with the workload.")

@@ -61,7 +61,7 @@ class Work:
     @property
     def last_s(self) -> float:
         """A time between the beginnings of the last object and of the next one, if there were more."""
-        return self.from_s + (math.ceil(self.objects) - 0.5) / self.rate_ops if self.objects < math.inf else math.inf
+        return self.from_s + math.ceil(self.objects) / self.rate_ops if self.objects < math.inf else math.inf
 
 
 def idle_rate_ops(

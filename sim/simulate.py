@@ -15,6 +15,7 @@ from models.faults import fault_times
 from models.network.demand_sheet import Requests, sources
 from models.network.network import Network
 from models.store import Spec, compile_spec, last_arrival_s
+from sim.analysis.run_course import course_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.compiled.library import missing
 from sim.engine.outcome import Outcome, Program
@@ -92,6 +93,7 @@ def simulate(
         "seed": seed,
         "spec": spec.model_dump(mode="json", exclude_unset=True),
         "versions": dict(_VERSIONS),
+        "course": course_of(spec, trace, network, requests, len(outcome.end_s), _end_s(outcome)),
         "engine": {
             "name": engine, "wall_s": time.perf_counter() - began_s, "visits": int(outcome.visits.sum()),
         },

@@ -24,8 +24,11 @@ from cli.tables.comparison import comparison_grid
 from cli.tables.grid import Grid
 from cli.tables.quality import named_warnings, run_warnings
 from cli.tables.runs import attribution_grid, few_in, stations_grid, summary_grid
+from cli.tables.steadiness import unsettled_lines
 from cli.tables.verdict import backlog_grid, few_note, verdict_line
 from models.store import compile_spec, spec_of
+from sim.analysis.offered_load import load_of
+from sim.replication.summaries import Replication, Replications
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.critical_path import attribution
@@ -114,13 +117,21 @@ def write_report(
 
 def _one(run: Run) -> tuple[Header, list[Section]]:
     verdict = recorded_verdict(run)
-    opening = [] if verdict is None else [verdict_line(verdict)]
     overloaded = verdict is not None and verdict.overloaded
+    opening = [] if verdict is None else [verdict_line(verdict), *([] if overloaded else _unsettled(run))]
     certainty = _certainty(words.sure(run, overloaded), run)
     header = Header(words.requested(run), " ".join([*opening, words.found(run)]), certainty)
     backlog = [backlog_grid(verdict)] if verdict is not None and overloaded else []
     grids = [*backlog, summary_grid(run, "Key figures")]
     return header, [Section("", _few(run), grids), *_charts([("", run)])]
+
+
+def _unsettled(run: Run) -> list[str]:
+    """Warn of a simulated Run that has not settled."""
+    workload = run.info.get("spec", {}).get("workload", {})
+    ends = {name: float(workload[name]) for name in ("operations", "duration") if workload.get(name)}
+    found = Replications((Replication.of(run, 0, load_of(run)),)).unsettled
+    return [line[0].upper() + line[1:] for line in unsettled_lines(found, ends)]
 
 
 def _few(*runs: Run) -> list[str]:

@@ -76,7 +76,7 @@ def command(
     from cli.made import Made
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described
-    from cli.simulations import drawn_runs, replicated_runs, simulated_run
+    from cli.simulations import drawn_runs, lengthened, replicated_runs, simulated_run
     from sim.analysis.capacity import capacity_of
     from sim.experiments.sweep import Settings
     from sim.replication.replicate import Precision
@@ -114,8 +114,19 @@ def command(
         target = None if precision is None else Precision(precision)
         issued = generate(store.workload, seed or 0) if requests is None else requests
         capacity = partial(capacity_of, store, issued, requests is None)
+        goes_on = requests is None and bool(precision or steady or objectives)
         printed = replicated_runs(
-            simulation, seed or 0, replications or _BATCH, target, steady, workers, capacity, store.client, objectives
+            simulation,
+            seed or 0,
+            replications or _BATCH,
+            target,
+            steady,
+            workers,
+            capacity,
+            store.client,
+            objectives,
+            longer=(lambda factor: partial(simulate, lengthened(store, factor), engine=engine)) if goes_on else None,
+            ends=store.workload.ends if requests is None else None,
         )
     else:
         printed = simulated_run(store, requests, seed or 0, engine, out, objectives)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from cli.tables.failures import described, failing
 from cli.tables.grid import Grid
+from cli.tables.steadiness import unsettled_lines
 from cli.tables.verdict import NOT_ENOUGH, figure, verdict_line
 from cli.words import byte_rate, number, seconds, size
 from sim.experiments.find import Best, InfeasibleTrial, Limit, LimitTrial
@@ -59,13 +60,17 @@ def _load(result: Limit) -> list[str]:
     trial = result.decisive
     if isinstance(trial, InfeasibleTrial) or trial.load is None:
         return []
-    return [_meanwhile(result, f"At {shown(result, trial.value)}, {verdict_line(trial.load)}")]
+    load = _meanwhile(result, f"At {shown(result, trial.value)}, {verdict_line(trial.load)}")
+    return [load, *unsettled_lines(trial.unsettled, {})]
 
 
 def best_opening(result: Best) -> list[str]:
     """State the verdict on the load with the best value."""
     load = result.best.load
-    return [] if load is None else [_meanwhile(result, f"At {shown(result, result.value)}, {verdict_line(load)}")]
+    if load is None:
+        return []
+    opening = _meanwhile(result, f"At {shown(result, result.value)}, {verdict_line(load)}")
+    return [opening, *unsettled_lines(result.best.unsettled, {})]
 
 
 def limit_notes(result: Limit) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from cli.tables.extra_attempts import extra_attempts_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
+from cli.tables.steadiness import points_lines
 from cli.tables.verdict import NOT_ENOUGH, few_note, quantile, verdict_line
 from cli.words import number, seconds
 from sim.experiments.whatif import InfeasiblePoint, SimulatedPoint, WhatIf
@@ -31,6 +32,7 @@ def opening(result: WhatIf) -> list[str]:
     count = sum(point.overloaded for point in points)
     if count:
         lines.append(f"{count} of {len(result.points)} points are overloaded: their latencies have no interval.")
+    lines += points_lines([(setting(point), point.unsettled) for point in points])
     return [*lines, *_extra_attempts(result)]
 
 

@@ -6,6 +6,7 @@ sets, `epochs.py` and `faults.py` what fails.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -29,7 +30,7 @@ from models.minio.shard_accesses import reads, visits_of, writes
 from models.minio.spec import MinioSpec
 from models.minio.stations import Stations
 from models.multipart import simulated_parts
-from models.network.demand_sheet import Requests
+from models.network.demand_sheet import Cycle, Requests
 from models.network.network import Network
 from models.network.route import Route, Visit
 from models.network.scenario import Action
@@ -149,7 +150,7 @@ def _pools(spec: MinioSpec, stations: Stations, trace: Trace) -> NDArray[np.int6
 def _requests(
     spec: MinioSpec, places: Places, network: Network, trace: Trace, kinds: list[Kind], kind_of: NDArray[np.int32]
 ) -> Requests:
-    route = kind_of.copy()
+    route, cycle = kind_of, None
     issued = slice(trace.issued)
     garbage_collector = spec.hosts.garbage_collector
     if garbage_collector.mark_work:
@@ -157,9 +158,12 @@ def _requests(
         inline |= ~np.isin(trace.op, [OPS.index("GET"), OPS.index("PUT")]) & (
             -(-trace.size_bytes // spec.data_shards) <= spec.inline_bytes
         )
-        collecting = garbage_collector.begun(trace.op[issued], trace.transfer_bytes[issued], inline[issued])
-        route[issued][collecting] += len(kinds)  # routes with a collection come after all others, in their order
-    requests = Requests.of(trace, route)
+        each = garbage_collector.cycles(trace.op[issued], trace.transfer_bytes[issued], inline[issued])
+        # Routes with a collection come after all others, in their order.
+        cycle = Cycle("garbage collection", each, kind_of[issued], len(kinds))
+        route = kind_of.copy()
+        route[issued] = cycle.route()
+    requests = replace(Requests.of(trace, route), cycle=cycle)
     if places.bound or len(places.coordinators) == 1:
         return requests
     key_hash, rows = requests.key_hash.copy(), np.arange(len(requests))
@@ -167,7 +171,4 @@ def _requests(
     for pool in range(len(places.tables)):
         mine = np.flatnonzero(of_pool == pool)
         key_hash[mine] = places.row_hashes(pool, key_hash[mine], rows[mine])
-    return Requests(
-        requests.route, requests.size_bytes, key_hash, requests.arrival_s, requests.think_s, requests.phase,
-        requests.pacing, requests.background,
-    )  # fmt: skip
+    return replace(requests, key_hash=key_hash)

@@ -68,10 +68,10 @@ class GarbageCollector(Strict):
         {}, description="Memory allocated if the object is stored inside xl.meta; absent: as in `allocations`."
     )
 
-    def begun(
+    def cycles(
         self, op: NDArray[np.int32], size_bytes: NDArray[np.int64], inline: NDArray[np.bool_]
-    ) -> NDArray[np.bool_]:
-        """Return which requests begin a collection; the run starts halfway between two collections.
+    ) -> NDArray[np.float64]:
+        """Return the fraction of the time between two collections that each request adds, shape (n,).
 
         Args:
             op: index in `OPS`, shape (n,).
@@ -85,8 +85,7 @@ class GarbageCollector(Strict):
         for name, allocation in self.inline_allocations.items():
             selected = (op == OPS.index(name)) & inline
             allocated[selected] = allocation.bytes_of(size_bytes[selected])
-        collections = np.floor(0.5 + np.cumsum(allocated) / self.allocation_interval)
-        return np.diff(collections, prepend=0.0) > 0
+        return allocated / self.allocation_interval
 
     def with_collections(
         self, routes: Sequence[Route], host_cpu: int | Member | Bound, cores: int, instant: Visit

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from models.network.phase import random_phase
 from traces.random_streams import stream_id, uniforms
 from traces.workload.distributions import Exponential
 
@@ -22,7 +23,8 @@ class Background:
         rate_ops: operations per second.
         from_s, until_s: period in which they begin.
         size_bytes: bytes that each operation moves.
-        poisson: whether they arrive as a Poisson process; else evenly spaced.
+        poisson: whether they arrive as a Poisson process; else evenly spaced, the first at a random moment of the
+            first gap.
     """
 
     name: str
@@ -41,7 +43,9 @@ class Background:
         """Return the arrival times of operations for a seed, shape (operations,), ascending."""
         expected = self.rate_ops * (self.until_s - self.from_s)
         if not self.poisson:
-            return self.from_s + np.arange(math.ceil(expected)) / self.rate_ops
+            phase = random_phase(seed, "background", self.name)
+            number = np.arange(max(0, math.ceil(expected - phase)), dtype=np.float64)
+            return self.from_s + (phase + number) / self.rate_ops
         count = math.ceil(expected + 6 * math.sqrt(expected) + 10)
         while True:
             u = uniforms(seed, stream_id("arrivals", "background", self.name), 0, count)

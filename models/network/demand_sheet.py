@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from models.network.background import Background
 from models.network.network import Network
+from models.network.phase import random_phase
 from models.network.placement import key_hashes
 from models.network.route import Chance, Route
 from models.network.station import Bound, Member
@@ -19,6 +20,30 @@ from models.network.streams import Streams
 from traces.random_streams import uniforms
 from traces.trace import Pacing, Trace
 from traces.workload.generate import group_seed
+
+_HALFWAY = 0.5
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """Periodic work that requests begin: whenever what they add up to is a whole number of cycles.
+
+    Attributes:
+        name: of the work; it selects the phase.
+        each: fraction of a cycle that each request adds, shape (n,).
+        plain: index of each request's route if it begins no such work, shape (n,).
+        offset: what is added to the index if it does.
+    """
+
+    name: str
+    each: NDArray[np.float64]
+    plain: NDArray[np.int32]
+    offset: int
+
+    def route(self, phase: float = _HALFWAY) -> NDArray[np.int32]:
+        """Return the index of each request's route at a phase in (0, 1), shape (n,)."""
+        begun = np.diff(np.floor(phase + np.cumsum(self.each)), prepend=0.0) > 0
+        return self.plain + (self.offset * begun).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -34,6 +59,7 @@ class Requests:
         background: background load during the run.
         group: group of clients of each request as an index into `groups`, -1: none, shape (n,); None: no groups.
         groups: their names.
+        cycle: periodic work that requests begin; `route` is that of phase 0.5; None: there is none.
     """
 
     route: NDArray[np.int32]
@@ -46,6 +72,7 @@ class Requests:
     background: tuple[Background, ...] = ()
     group: NDArray[np.int32] | None = None
     groups: tuple[str, ...] = ()
+    cycle: Cycle | None = None
 
     def __post_init__(self) -> None:
         if len({load.name for load in self.background}) < len(self.background):
@@ -65,6 +92,14 @@ class Requests:
             trace.think_s[issued], trace.phase[issued], trace.pacing,
             group=trace.group[issued] if groups else None, groups=groups,
         )  # fmt: skip
+
+    def at_phases(self, seed: int) -> Requests:
+        """Return the requests with the phase of their periodic work for a seed; the same if they begin none."""
+        if self.cycle is None:
+            return self
+        drawn = self.cycle.route(random_phase(seed, self.cycle.name))
+        # A store in front may have given some requests routes of its own.
+        return replace(self, route=np.where(self.route == self.cycle.route(), drawn, self.route))
 
     @cached_property
     def of_groups(self) -> dict[int, tuple[NDArray[np.int64], Requests]]:

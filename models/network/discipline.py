@@ -77,8 +77,8 @@ class Discipline:
     """A visit passes while the gate is open, which it is until the scenario shuts it.
 
     A job that arrives at a shut gate waits until it opens; with `poll_s` it polls the gate at this interval, and is
-    refused if the gate is still shut after `poll_limit` polls. With `period_s` the gate opens for a moment at each
-    multiple of this time only, and the scenario does not change it.
+    refused if the gate is still shut after `poll_limit` polls. With `period_s` the gate opens for a moment once in this
+    time only, at a random phase, and the scenario does not change it.
     """
 
     @property

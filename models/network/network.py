@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models.network.phase import random_phase
 from models.network.route import Route
 from models.network.scenario import Action, Kind
 from models.network.station import Bound, Group, Member, Station
@@ -69,6 +70,16 @@ class Network:
     def _streams(self) -> dict[tuple[int, str], Streams]:
         """Those that have been requested, by route and load."""
         return {}
+
+    def at_phases(self, seed: int) -> Network:
+        """Return the network with the phases of its periodic gates for a seed; the same if it has none."""
+        if not any(station.period_s for station in self.stations):
+            return self
+        stations = tuple(
+            replace(s, phase_s=s.period_s * random_phase(seed, s.role, *s.indices)) if s.period_s else s
+            for s in self.stations
+        )
+        return replace(self, stations=stations)
 
     @cached_property
     def classes(self) -> int:

@@ -70,7 +70,8 @@ class Station:
             are served first, like the accesses of a commit. A flush is one part more.
         poll_s, poll_limit: gates: polling interval of a waiting job, and maximum number of polls; 0 s: jobs pass as
             soon as the gate opens.
-        period_s: gates: time between two moments at which waiting jobs pass, from 0 on; 0 s: the scenario opens it.
+        period_s: gates: time between two moments at which waiting jobs pass; 0 s: the scenario opens it.
+        phase_s: gates: the first of these moments, less than `period_s`; `Network.at_phases` draws it.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Station:
     poll_s: float = 0.0
     poll_limit: int = UNBOUNDED
     period_s: float = 0.0
+    phase_s: float = 0.0
 
     def __post_init__(self) -> None:
         if self.servers < 1 or not self.batch_item_s >= 0 or not self.flush_s >= 0:
@@ -114,6 +116,8 @@ class Station:
             raise ValueError(f"station {self.name!r}: queue_limit and poll_s must be at least 0, poll_limit at least 1")
         if not self.period_s >= 0 or (self.period_s and (not self.discipline.is_gate or self.poll_s)):
             raise ValueError(f"station {self.name!r}: period_s must be at least 0, and is that of a gate without polls")
+        if not 0 <= self.phase_s <= self.period_s:
+            raise ValueError(f"station {self.name!r}: phase_s must be from 0 to period_s")
 
     @cached_property
     def identity(self) -> int:

@@ -77,7 +77,8 @@ class Program:
 
     @staticmethod
     def of(network: Network, requests: Requests, seed: int, paths: bool = False) -> Program:
-        """Create the program for the compiled requests of a Trace."""
+        """Create the program for the compiled requests of a Trace, with phases of periodic work for the seed."""
+        network, requests = network.at_phases(seed), requests.at_phases(seed)
         (draw, pacing), *closed = [
             (partial(draw_sheet, network, source.requests, group_seed(seed, source.name)), source.pacing)
             for source in sources(requests)

@@ -33,6 +33,7 @@ from sim.json_form import NOT_IN_JSON
 from sim.parallel.result_cache import ResultFolder
 from sim.replication.objectives import require_operations
 from sim.replication.slo import Slo, SloResult
+from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import Interval, OpIntervals
 from traces.errors import InputError
 from traces.random_streams import mixed, stream_id
@@ -72,6 +73,7 @@ class LimitTrial:
         ops: rates and main latencies.
         extra_load: attempts beyond the first of each request, as a fraction of the requests.
         load: the verdict on its load; None: not determined.
+        unsettled: why its runs are too short; empty if they are not, or if the store is overloaded.
     """
 
     value: float
@@ -81,6 +83,7 @@ class LimitTrial:
     ops: dict[str, OpIntervals]
     extra_load: float
     load: LoadVerdict | None
+    unsettled: list[Unsettled] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -166,6 +169,7 @@ class BestTrial:
         allowed: whether the extra load is allowed.
         ops: rates and main latencies.
         load: the verdict on its load; None: not determined.
+        unsettled: as of a `LimitTrial`.
     """
 
     value: float | None
@@ -174,6 +178,7 @@ class BestTrial:
     allowed: bool
     ops: dict[str, OpIntervals]
     load: LoadVerdict | None
+    unsettled: list[Unsettled] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -383,7 +388,8 @@ def find_best(
 
 def _best_trial(value: float | None, measures: Measures, target: Target, most_extra_load: float | None) -> BestTrial:
     allowed, latency = not _excess(measures.extra_load, most_extra_load), measures.interval(target.op, target.figure)
-    return BestTrial(value, latency, measures.extra_load, allowed, _figures(measures), measures.verdict)
+    load, unsettled = measures.verdict, [] if measures.overloaded else measures.unsettled
+    return BestTrial(value, latency, measures.extra_load, allowed, _figures(measures), load, unsettled)
 
 
 def _excess(extra_load: float, most: float | None) -> float:
@@ -423,6 +429,7 @@ def _trial(
         _figures(measures),
         measures.extra_load,
         measures.verdict,
+        [] if measures.overloaded else measures.unsettled,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ import scipy
 from sim.analysis.capacity import Capacity
 from sim.analysis.verdict import LoadVerdict
 from sim.json_form import to_json
+from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import (
     CONFIDENCE,
     FIGURES,
@@ -78,6 +79,7 @@ class Measures:
         engine: the cost of all replications.
         attempts: mean number of attempts per request, mean over the replications.
         verdict: on the load; None: not determined.
+        unsettled: why the runs are too short; empty if they are not.
     """
 
     batches: tuple[int, ...]
@@ -87,6 +89,7 @@ class Measures:
     engine: EngineWork
     attempts: float
     verdict: LoadVerdict | None = None
+    unsettled: list[Unsettled] = field(default_factory=list)
 
     @property
     def extra_load(self) -> float:
@@ -118,6 +121,7 @@ class Measures:
             engine=replications.work,
             attempts=math.fsum(run.attempts for run in replications.runs) / len(replications),
             verdict=replications.verdict(capacity),
+            unsettled=replications.unsettled,
         )
 
     @cached_property
@@ -165,6 +169,7 @@ class Measures:
             "engine": to_json(self.engine),
             "attempts": self.attempts,
             "verdict": to_json(self.verdict),
+            "unsettled": to_json(self.unsettled),
         }
 
     @staticmethod
@@ -178,6 +183,7 @@ class Measures:
             engine=EngineWork(**data["engine"]),
             attempts=data["attempts"],
             verdict=None if data["verdict"] is None else LoadVerdict.from_json(data["verdict"]),
+            unsettled=[Unsettled(**each) for each in data["unsettled"]],
         )
 
 

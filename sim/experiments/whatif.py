@@ -17,6 +17,7 @@ from sim.experiments.sweep import Job, Point, Settings, sweep
 from sim.experiments.variation import Assignments, Variation, grid, sampled
 from sim.parallel.result_cache import ResultFolder
 from sim.replication.slo import UTILIZATION, Slo, Verdict, overall
+from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import CONFIDENCE, RATES, Differences, EngineWork, Figure, Interval
 from traces.errors import InputError
 from traces.spec_file import override
@@ -105,6 +106,7 @@ class SimulatedPoint:
         roles: the busiest station of each role.
         difference: this point minus the base.
         cost: None without prices.
+        unsettled: why its runs are too short; empty if they are not, or if the store is overloaded.
     """
 
     set: dict[str, Any]
@@ -119,6 +121,7 @@ class SimulatedPoint:
     roles: dict[str, RoleLoad]
     difference: Differences
     cost: float | None
+    unsettled: list[Unsettled] = field(default_factory=list)
 
     @property
     def overloaded(self) -> bool:
@@ -360,6 +363,7 @@ def _row(
         {role: RoleLoad(result.busiest[role], figure.value, _ends(figure)) for role, figure in result.roles.items()},
         difference(base, result),
         cost(spec),
+        [] if result.overloaded else result.unsettled,
     )
 
 

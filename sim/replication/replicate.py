@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from sim.analysis.offered_load import load_of
 from sim.parallel.worker_map import WorkerMap
+from sim.replication.lengthening import Longer, Simulation, settling
 from sim.replication.summaries import CONFIDENCE, FIGURES, Figure, Replication, Replications
 from sim.replication.warm_up import settled, settling_times
 from traces.errors import InputError
@@ -21,12 +22,6 @@ from traces.run import Run
 
 PILOT = 10
 """Number of replications from which the warm-up time of all is estimated."""
-
-
-class Simulation(Protocol):
-    """A function from a seed to a Run; it must be picklable, such as a ``partial`` of a function."""
-
-    def __call__(self, *, seed: int) -> Run: ...
 
 
 @dataclass(frozen=True)
@@ -100,6 +95,7 @@ def replicate(
     replications: int = 10,
     precision: Precision | None = None,
     steady: bool = False,
+    longer: Longer | None = None,
     workers: int = 1,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Replications:
@@ -114,6 +110,7 @@ def replicate(
         precision: continue until it is reached.
         steady: exclude the warm-up from the figures: the same time for all replications, estimated from the first
             `PILOT`.
+        longer: longer simulations, if the runs are to be lengthened until they settle; None: they are not.
         workers: number of threads or processes, see `WorkerMap`. Each needs the memory of one run; this process keeps
             the latencies of all.
         progress: called with the number of replications done.
@@ -131,6 +128,7 @@ def replicate(
             replications=replications,
             precision=precision,
             steady=steady,
+            longer=longer,
             progress=progress,
         )
 
@@ -143,6 +141,7 @@ def replicate_over(
     replications: int = 10,
     precision: Precision | None = None,
     steady: bool = False,
+    longer: Longer | None = None,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Replications:
     """Run `replicate` with existing workers, those of a `WorkerMap`.
@@ -155,6 +154,29 @@ def replicate_over(
     most = replications if precision is None else precision.most
     if most < replications:
         raise InputError(f"replications is {replications}; with this precision it must be at most {most}")
+
+    def once(simulation: Simulation, *, try_length: bool) -> Replications:
+        return _replicated(mapping, simulation, seed, replications, precision, steady, progress, try_length)
+
+    return (
+        once(simulation, try_length=False)
+        if longer is None
+        else settling(once, longer, stops_early=precision is not None)
+    )
+
+
+def _replicated(
+    mapping: Callable[..., Iterator[Any]],
+    simulation: Simulation,
+    seed: int,
+    replications: int,
+    precision: Precision | None,
+    steady: bool,
+    progress: Callable[[int], None],
+    try_length: bool,
+) -> Replications:
+    """Run the replications of one length; with `try_length`, no more than the first batch if they have not settled."""
+    most = replications if precision is None else precision.most
     runs: list[Replication] = []
     settling_s: dict[str, float] = {}
     if steady:
@@ -169,10 +191,11 @@ def replicate_over(
         ]
         del pilot
     for count in (*range(replications, most, replications), most):
-        for done in mapping(partial(_replication, simulation, settling_s), _seeds(seed, len(runs), count)):
-            runs.append(done)
+        for each in mapping(partial(_replication, simulation, settling_s), _seeds(seed, len(runs), count)):
+            runs.append(each)
             progress(len(runs))
-        if precision and precision.verdict(Replications(tuple(runs))).reached:
+        done = Replications(tuple(runs))
+        if (precision and precision.verdict(done).reached) or (try_length and done.unsettled):
             break
     return Replications(tuple(runs))
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -34,7 +34,10 @@ import scipy.special
 
 from sim.analysis.capacity import Capacity
 from sim.analysis.offered_load import OfferedLoad
+from sim.analysis.run_course import steady_by_design
 from sim.analysis.verdict import LoadVerdict, verdict_of
+from sim.replication.run_parts import RunParts, parts_of
+from sim.replication.steadiness import Unsettled, unsettled
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.summary import QUANTILES, Floats, describe, in_order, merged_latencies, summarise, too_few
@@ -218,6 +221,7 @@ class Replication:
         info: the Run's.
         attempts: mean number of attempts per request; NaN without requests.
         load: what was offered to the whole run, with its warm-up; None: not determined.
+        parts: of the run, by operation; none if it changes by design, for example by a fault.
     """
 
     seed: int
@@ -227,20 +231,27 @@ class Replication:
     info: dict[str, Any]
     attempts: float
     load: OfferedLoad | None = None
+    parts: dict[str, RunParts] = field(default_factory=dict)
 
     @staticmethod
     def of(run: Run, seed: int, load: OfferedLoad | None = None) -> Replication:
         """Summarise the Run with this seed and load."""
         stations = [] if run.stations is None else run.stations.to_pylist()
         attempts = float(run.column("attempts").mean()) if len(run) else math.nan
-        return Replication(seed, summarise(run), merged_latencies([run]), stations, run.info, attempts, load)
+        parts = parts_of(run) if steady_by_design(run.info) else {}
+        return Replication(seed, summarise(run), merged_latencies([run]), stations, run.info, attempts, load, parts)
 
 
 @dataclass(frozen=True)
 class Replications:
-    """Runs of one model that differ only in their seeds."""
+    """Runs of one model that differ only in their seeds.
+
+    Attributes:
+        longer: factor by which the runs are longer than the workload says, so that they settle.
+    """
 
     runs: tuple[Replication, ...]
+    longer: int = 1
 
     def __len__(self) -> int:
         return len(self.runs)
@@ -264,6 +275,19 @@ class Replications:
         # The true minimum and maximum may lie beyond any number of samples, so they have no interval.
         own |= {name: np.full(len(self), math.nan) for name in ("min", "max")}
         return rates | {name: Figure(merged[name], own[name]) for name in merged}
+
+    @cached_property
+    def unsettled(self) -> list[Unsettled]:
+        """Why the runs are too short; empty if they are not, or if they change by design."""
+        known = [run for run in self.runs if run.parts and run.load is not None]
+        if not known or 2 * sum(run.load.grows for run in known if run.load) > len(known):
+            return []  # an overload never settles
+        closed = any(run.load.loop != "open" for run in known if run.load)
+        cycles_s: dict[str, float] = {}
+        for run in known:
+            for work, cycle_s in run.info["course"]["cycles_s"].items():
+                cycles_s[work] = max(cycle_s, cycles_s.get(work, 0.0))
+        return unsettled([run.parts for run in known], closed=closed, cycles_s=cycles_s)
 
     @property
     def work(self) -> EngineWork:

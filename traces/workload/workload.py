@@ -231,6 +231,22 @@ class Workload(ClientGroup):
         every = self._changed(lambda group: dict.fromkeys(ends)) if self.groups else self
         return every.model_copy(update=ends)
 
+    @property
+    def ends(self) -> dict[str, float]:
+        """The values of `operations` and `duration` that are given; those of groups are not among them."""
+        known = {"operations": self.operations, "duration": self.duration}
+        return {name: value for name, value in known.items() if value is not None}
+
+    def longer(self, factor: int) -> Workload:
+        """Return the workload with ends that come later by a factor."""
+
+        def ends(part: ClientGroup) -> dict[str, Any]:
+            known = {name: getattr(part, name) for name in ("operations", "duration")}
+            return {name: value * factor for name, value in known.items() if value is not None}
+
+        every = self._changed(ends) if self.groups else self
+        return every.model_copy(update=ends(self))
+
     def _changed(self, change: Callable[[ClientGroup], dict[str, Any]]) -> Workload:
         groups = {name: group.model_copy(update=change(group)) for name, group in self.groups.items()}
         return self.model_copy(update={"groups": groups})

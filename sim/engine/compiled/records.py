@@ -113,7 +113,7 @@ STATION = Record("StationLayout", "A station.", (
     *_numbers("int64", discipline="", role="", servers="", queue_limit="", poll_limit="",
               shares_server="number of parts of a batch, if with the station before it; 0: not shared"),
     *_numbers("float64", batch_item_s="", flush_s="", poll_s="0: waiting jobs do not poll",
-              period_s="0: the scenario opens a gate", queue_s="0: none", queued_each_s="", setup_s="",
+              period_s="0: the scenario opens a gate", phase_s="", queue_s="0: none", queued_each_s="", setup_s="",
               age_bias="", cold_penalty_s="0: no caches", warm_up_s="", decay_s=""),
     IDENTITY,
 ))  # fmt: skip

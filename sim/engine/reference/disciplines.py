@@ -334,9 +334,10 @@ class Gate(NoService):
     def enter(self, job: Job) -> None:
         self.visits += 1
         job.since = self.clock._now
-        period_s = self.station.period_s
+        period_s, phase_s = self.station.period_s, self.station.phase_s
         if period_s:
-            self.clock.at((math.floor(self.clock._now / period_s) + 1) * period_s, self._look_again, job)
+            opens_s = phase_s + (math.floor((self.clock._now - phase_s) / period_s) + 1) * period_s
+            self.clock.at(max(opens_s, self.clock._now), self._look_again, job)
         elif not self.down:
             self.jobs.go_on_soon(job)
         elif self.station.poll_s:

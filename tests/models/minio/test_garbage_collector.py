@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import kstest
 
 from models.minio.garbage_collector import COLLECTING, GarbageCollector
 from models.minio.spec import MinioSpec
+from models.network.demand_sheet import Cycle
 from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
@@ -45,18 +47,20 @@ def ran(spec: MinioSpec, ops: list[str], size: int, engine=compiled_engine, gap_
     return engine.run(program), network, requests
 
 
+def begun(garbage_collector, op, size, inline=False):
+    """Return which of some requests begin a collection if the run begins halfway between two of them."""
+    each = garbage_collector.cycles(np.full(len(size), op, np.int32), np.array(size), np.full(len(size), inline))
+    return Cycle("", each, np.zeros(len(size), np.int32), 1).route() == 1
+
+
 def test_a_collection_begins_whenever_so_much_has_been_allocated():
     garbage_collector = GarbageCollector.model_validate(COLLECTOR)
-    inline = np.zeros(12, bool)
-    begun = garbage_collector.begun(
-        np.full(12, GET, np.int32), np.full(12, 400), inline
-    )  # 300 each; 500 before the first
-    assert np.flatnonzero(begun).tolist() == [1, 4, 8, 11]
+    first = begun(garbage_collector, GET, [400] * 12)  # 300 each; 500 before the first
+    assert np.flatnonzero(first).tolist() == [1, 4, 8, 11]
     # Bytes beyond the limit allocate nothing; inline objects have their own allocation.
-    assert (garbage_collector.begun(np.full(12, GET, np.int32), np.full(12, 4000), inline) == begun).all()
-    puts = np.full(12, PUT, np.int32)
-    assert garbage_collector.begun(puts, np.full(12, 50), inline).sum() == 2
-    assert garbage_collector.begun(puts, np.full(12, 50), ~inline).sum() == 1
+    assert (begun(garbage_collector, GET, [4000] * 12) == first).all()
+    assert begun(garbage_collector, PUT, [50] * 12).sum() == 2
+    assert begun(garbage_collector, PUT, [50] * 12, inline=True).sum() == 1
 
 
 @given(st.lists(st.integers(0, 10_000), min_size=1, max_size=200), st.floats(10, 1e6))
@@ -65,10 +69,24 @@ def test_collections_are_as_many_as_the_garbage_asks_for(sizes, after):
         COLLECTOR | {"allocation_interval": int(after), "allocations": {"GET": {"per_byte": 1}}}
     )
     size = np.array(sizes)
-    begun = garbage_collector.begun(np.full(len(size), GET, np.int32), size, np.zeros(len(size), bool))
-    assert begun.sum() <= 0.5 + size.sum() / int(after)
+    collections = begun(garbage_collector, GET, size).sum()
+    assert collections <= 0.5 + size.sum() / int(after)
     if size.max() < int(after):  # one request begins at most one
-        assert begun.sum() == np.floor(0.5 + size.sum() / int(after))
+        assert collections == np.floor(0.5 + size.sum() / int(after))
+
+
+def test_the_first_collection_is_at_a_random_phase():
+    """With 100 requests from one collection to the next, the first is any of them, other with each seed."""
+    spec = host(2, allocations={"GET": {"constant": 10}})
+    network, requests = compile_spec(spec, trace_of(["GET"] * 100, ["k"] * 100, size_bytes=400))
+    first = []
+    for seed in range(400):
+        routes = requests.at_phases(seed).route
+        begun = np.flatnonzero([COLLECTING in network.routes[route].variant for route in routes])
+        assert len(begun) == 1
+        first += begun.tolist()
+    assert kstest(np.array(first) / 100, "uniform").pvalue > 0.01
+    assert (requests.at_phases(7).route == requests.at_phases(7).route).all()
 
 
 @pytest.mark.parametrize("engine", [compiled_engine, simpy_engine])

@@ -64,7 +64,7 @@ def test_a_large_object_is_read_and_written_once():
     one_s = 2 * META_READ_S + read_s + write_s + META_WRITE_S
     program = program_of(spec)
     arrived_s, end_s = program.background[0].arrival_s, compiled_engine.run(program).background_end_s
-    assert len(arrived_s) == OBJECTS and arrived_s[0] == pytest.approx(1 + 5)
+    assert len(arrived_s) == OBJECTS and 1 + 5 < arrived_s[0] < 1 + 5 + np.diff(arrived_s).mean()
     took_s = (healed_s(spec)[5] - 6) / OBJECTS
     assert one_s + 4 * ROUND_S < took_s < one_s + 6 * ROUND_S + sent_s
     assert end_s[-1] - arrived_s[0] == pytest.approx(OBJECTS * took_s, rel=0.35)  # the listing's reads are in between

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from models.network.background import Background
 from models.network.discipline import Discipline
 from models.network.network import Network
+from models.network.phase import random_phase
 from models.network.retry_policy import Policy
 from models.network.route import Route, Visit, single
 from models.network.scenario import Action, Kind
@@ -43,9 +45,13 @@ def test_gate_is_shut_for_a_while(poll_s, poll_limit, ends_s, waiting_s):
 
 def test_gate_opens_periodically():
     gate = Station("g", "gate", Discipline.GATE, period_s=2.0)
-    run = once(job(gate, 0.0), 0, 0.5, 1.5, 2, 2.5, 7)
-    assert run.end_s.tolist() == [2, 2, 2, 4, 4, 8]
-    assert run.waiting_s.tolist() == [2 + 1.5 + 0.5 + 2 + 1.5 + 1]
+    arrivals_s = np.array([0, 0.5, 1.5, 2, 2.5, 7])
+    run = once(job(gate, 0.0), *arrivals_s.tolist())
+    first_s = job(gate, 0.0).at_phases(0).stations[0].phase_s
+    assert first_s == 2 * random_phase(0, "gate")
+    ends_s = first_s + 2 * (np.floor((arrivals_s - first_s) / 2) + 1)
+    assert run.end_s.tolist() == pytest.approx(ends_s.tolist())
+    assert run.waiting_s.tolist() == pytest.approx([(ends_s - arrivals_s).sum()])
 
 
 def test_slow_queue_starts_at_the_next_service():
@@ -88,8 +94,9 @@ def test_background_load_takes_its_turn(engine):
     network = job(fifo("s"), 1.0)
     load = Background("scrub", 0, rate_ops=4.0, from_s=2.5, until_s=3.0, poisson=False)
     run = engine.run(Program.of(network, dataclasses.replace(at(0, 3), background=(load,)), 0))
-    assert run.end_s.tolist() == [1, 5.5]
-    assert run.background_end_s.tolist() == [3.5, 4.5]
+    first_s = 2.5 + 0.25 * random_phase(0, "background", "scrub")
+    assert run.end_s.tolist() == pytest.approx([1, first_s + 3])
+    assert run.background_end_s.tolist() == pytest.approx([first_s + 1, first_s + 2])
     assert (len(run.end_s), run.visits[0], run.busy_s[0]) == (2, 4, 4)
 
 

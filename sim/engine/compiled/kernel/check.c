@@ -45,6 +45,7 @@ static int check_stations(const Program *p, int64_t *at)
             (HAS_ONE_SERVER(s->discipline) && s->servers != 1) || s->queue_limit < 0 ||
             s->poll_limit < 1 || !is_duration(s->batch_item_s) || !is_duration(s->flush_s) || !is_duration(s->poll_s) ||
             !is_duration(s->period_s) || (s->period_s != 0 && !IS_GATE(s->discipline)) ||
+            !(s->phase_s >= 0 && s->phase_s <= s->period_s) ||
             !(s->queue_s >= 0) || !(s->queued_each_s >= 0) || (s->queue_s > 0 && !SHARES(s->discipline)) ||
             !is_duration(s->setup_s) || !(s->age_bias >= 0 && s->age_bias <= 1) || !is_duration(s->cold_penalty_s) ||
             !(s->warm_up_s > 0) || !(s->decay_s > 0) || !pairs_well(p, *at))

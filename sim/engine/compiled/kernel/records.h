@@ -107,6 +107,7 @@ typedef struct {
     double flush_s;
     double poll_s; /* 0: waiting jobs do not poll */
     double period_s; /* 0: the scenario opens a gate */
+    double phase_s;
     double queue_s; /* 0: none */
     double queued_each_s;
     double setup_s;
@@ -116,7 +117,7 @@ typedef struct {
     double decay_s;
     uint64_t identity; /* the stream of its random words */
 } StationLayout;
-_Static_assert(sizeof(StationLayout) == 144, "StationLayout is laid out as in Python");
+_Static_assert(sizeof(StationLayout) == 152, "StationLayout is laid out as in Python");
 
 /* The stages of a request type, and its client's policy. */
 typedef struct {

@@ -191,7 +191,9 @@ static RARE void enter_gate(Engine *e, Station *at, int64_t token)
 {
     double poll_s = layout_of(e, at)->poll_s, period_s = layout_of(e, at)->period_s;
     if (period_s != 0) {
-        push(e, (floor(e->now_s / period_s) + 1) * period_s, LOOK_AGAIN, token);
+        double phase_s = layout_of(e, at)->phase_s;
+        double opens_s = phase_s + (floor((e->now_s - phase_s) / period_s) + 1) * period_s;
+        push(e, opens_s > e->now_s ? opens_s : e->now_s, LOOK_AGAIN, token);
     } else if (!at->down) {
         go_on_soon(e, token);
     } else if (poll_s != 0) {
