@@ -1,7 +1,6 @@
-"""The rate at which a store saturates, from expected service demands, without simulation.
+"""The rate at which a store saturates: by expected service demands, or by simulation where these do not tell it.
 
-A rate above it cannot be served in the long run, whatever a finite run shows. What is unknown before the simulation
-(background load, hedged requests, caches that cool down) can only make the store saturate earlier.
+A rate above it cannot be served in the long run, whatever a finite run shows (`sim.analysis.saturation`).
 
 Of many equal stations, chance makes one the busiest in a finite number of requests. So stations of a role count as
 equally loaded, unless one has more load than chance explains (`sim.analysis.chance`; of the utilisations of a run,
@@ -11,7 +10,6 @@ equally loaded, unless one has more load than chance explains (`sim.analysis.cha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from models.devices.waiting import DRIVE
@@ -20,7 +18,7 @@ from models.network.network import Network
 from models.network.station import Station
 from models.store import Spec, before, compile_spec
 from sim.analysis.run_end import compile_until_end, latest_end_s
-from sim.analysis.saturation import demands_at_saturation, saturation_ops
+from sim.analysis.saturation import at_saturation
 from traces.errors import InputError
 from traces.statistics.arrivals import arrival_span_s
 from traces.trace import Trace
@@ -28,39 +26,6 @@ from traces.trace import Trace
 _FIRST_ROWS = 1000  # of a trace, whose service times are compared
 _PARTS = ("host", "rack", "gateway", "proxy", "osd", "drive", "bucket", "pool")  # fields of a fault that name its part
 _DEVIATIONS = 3.0  # times 1/√visits: the load of the busiest of equal stations rarely exceeds their mean by more
-
-
-@dataclass(frozen=True)
-class StationLoad:
-    """The load of a station: utilisation, or service demand per request and server.
-
-    Attributes:
-        visits: number of visits from which it was estimated.
-    """
-
-    station: str
-    role: str
-    load: float
-    visits: float
-
-
-def busiest(loads: Iterable[StationLoad]) -> StationLoad | None:
-    """Return the station with the greatest load; None: no station has any.
-
-    If the stations of its role are equally loaded apart from chance, the load is their mean.
-    """
-    roles: dict[str, list[StationLoad]] = {}
-    for each in loads:
-        if each.load > 0:
-            roles.setdefault(each.role, []).append(each)
-    return max((_of_role(members) for members in roles.values()), key=lambda found: found.load, default=None)
-
-
-def _of_role(members: list[StationLoad]) -> StationLoad:
-    top = max(members, key=lambda each: each.load)
-    mean = math.fsum(each.load for each in members) / len(members)
-    by_chance = top.load <= mean * (1 + _DEVIATIONS / math.sqrt(max(top.visits, 1.0)))
-    return StationLoad(top.station, top.role, mean if by_chance else top.load, top.visits)
 
 
 @dataclass(frozen=True)
@@ -75,6 +40,7 @@ class Capacity:
             an idle server take longer, or waiting accesses shorten each other's seeks. So it does not show how far they
             are from saturation.
         members: names of the stations that the capacity is of: all of the role that requests visit.
+        is_tried: whether simulations show that a rate slightly below the capacity is served.
         faults: start in s and text of each entry of the spec's `faults`, such as ``host down: host 0``.
     """
 
@@ -85,6 +51,7 @@ class Capacity:
     bent: list[str]
     members: tuple[str, ...] = ()
     faults: tuple[tuple[float, str], ...] = ()
+    is_tried: bool = False
 
 
 def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capacity:
@@ -103,25 +70,18 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True) -> Capa
     try:
         if trace.pacing.loop == "mixed":
             raise InputError("how many requests each closed loop issues is not known beforehand")
-        network, requests, demands = demands_at_saturation(spec, trace)
+        saturated = at_saturation(spec, trace)
     except InputError:  # a feature of the network is not supported
         network, requests = compile_until_end(spec, trace)
         return Capacity(None, None, None, rate_ops, _bent(network, requests, False), faults=faults)
+    network, requests, limit = saturated.network, saturated.requests, saturated.limit
     bent = _bent(network, requests, _reorders(spec, trace))
-    most_ops = saturation_ops(demands)
-    first = int(most_ops.argmin())
-    if math.isinf(most_ops[first]):
+    if limit is None:
         return Capacity(None, None, None, rate_ops, bent, faults=faults)
-    resource = demands.resources[first]
-    members = {
-        network.stations[k].name
-        for each, low_s in zip(demands.resources, demands.low_s.tolist(), strict=True)
-        if low_s > 0
-        for k in each.stations
-        if network.stations[k].role == resource.role
-    }
-    most = float(most_ops[first])
-    return Capacity(resource.name, resource.role, most, rate_ops, bent, tuple(sorted(members)), faults)
+    members = {station.name for station in network.stations if station.role == limit.role}
+    return Capacity(
+        limit.station, limit.role, limit.ops, rate_ops, bent, tuple(sorted(members)), faults, limit.is_tried
+    )
 
 
 def _bent(network: Network, requests: Requests, reorders: bool) -> list[str]:

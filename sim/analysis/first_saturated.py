@@ -6,14 +6,13 @@ some do, the rate of the run counts as evidence only if demands are unknown, and
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Literal
 
-from models.work import WORKERS
-from sim.analysis.capacity import Capacity, StationLoad, busiest
+from sim.analysis.capacity import Capacity
+from sim.analysis.station_load import StationLoad, busiest
 
 Basis = Literal["demands", "utilization"]
 
@@ -68,7 +67,8 @@ def saturation_of(
         return by_demand if by_demands else min(by_demand, measured, key=lambda each: each.capacity_ops)
     if overloaded:
         # No more is served than the capacity, which demands have apart from chance.
-        is_limit = not by_demands or (measured.utilization >= BUSY and measured.capacity_ops < present_ops)
+        is_less = measured.utilization >= BUSY and measured.capacity_ops < present_ops
+        is_limit = not by_demands or (is_less and not (capacity and capacity.is_tried))
         return measured if is_limit else by_demand
     # A closed loop shows that a rate can be served; failed requests show nothing.
     is_served = present_ops <= completed_ops and by_demand.capacity_ops < served_ops
@@ -111,21 +111,3 @@ def of_what_is_up(capacity: Capacity, stations: Sequence[Sequence[Mapping[str, A
     least = _IDLE * median(visits.values())
     up = sum(count >= least for count in visits.values()) if least else len(visits)
     return replace(capacity, capacity_ops=capacity.capacity_ops * up / len(visits))
-
-
-def utilizations(stations: Sequence[Sequence[Mapping[str, Any]]]) -> list[StationLoad]:
-    """Return the mean utilisation of each station with a limited number of servers that requests may need."""
-    each: dict[str, list[Mapping[str, Any]]] = {}
-    for rows in stations:
-        for row in rows:
-            if row["servers"] is not None and row["visits"] and row["role"] != WORKERS:
-                each.setdefault(row["name"], []).append(row)
-    return [
-        StationLoad(
-            name,
-            rows[0]["role"],
-            math.fsum(row["utilization"] for row in rows) / len(stations),
-            sum(row["visits"] for row in rows),
-        )
-        for name, rows in each.items()
-    ]

@@ -7,17 +7,22 @@ load gives. So they do not depend on the rate of the workload, and no load is se
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
+from models.caches import has_cache
 from models.network.demand_sheet import Requests
 from models.network.network import Network
-from models.store import Spec
+from models.store import Spec, compile_spec
 from models.work import WORKERS
 from sim.analysis.chance import are_keys_even, without_chance
-from sim.analysis.run_end import compile_until_end
+from sim.analysis.run_end import compile_until_end, latest_end_s
 from sim.analysis.service_demands import Demands, mean_demands
+from sim.analysis.stable_rate import pools_of, repeats, stable_rate
 from sim.engine.outcome import Floats
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
@@ -26,6 +31,60 @@ _LEAST_ROWS, _MOST_ROWS = 2_000, 20_000
 """Range of the greatest number of requests over which demands are averaged; open loops, which can be overloaded, have
 the most of them."""
 _VISITS = 600_000  # of these requests in a closed loop
+
+
+@dataclass(frozen=True)
+class RateLimit:
+    """The rate in requests per second at which a store saturates, and the resource that does.
+
+    Attributes:
+        is_tried: whether simulations show that a rate slightly below is served.
+    """
+
+    station: str
+    role: str
+    ops: float
+    is_tried: bool = False
+
+
+@dataclass(frozen=True)
+class Saturated:
+    """A store with the deepest queues: its network, some requests of the workload, their demands, and what they imply.
+
+    Attributes:
+        limit: None: no resource limits the rate.
+    """
+
+    network: Network
+    requests: Requests
+    demands: Demands
+    limit: RateLimit | None
+
+
+def at_saturation(spec: Spec, trace: Trace) -> Saturated:
+    """Return a store at saturation, for the mix of the requests of a trace.
+
+    The limit is that of the demands, or a lower one if these do not tell it (`sim.analysis.stable_rate`).
+
+    Raises:
+        InputError: as for `demands_at_saturation`.
+    """
+    network, requests, demands = demands_at_saturation(spec, trace)
+    limit, pools = limit_of(demands), pools_of(network, requests)
+    if limit is not None and (pools or repeats(network, requests)):
+        found = stable_rate(spec, trace, limit.ops, pools)
+        limit = (
+            replace(limit, is_tried=True) if found is None else RateLimit(found.station, found.role, found.ops, True)
+        )
+    return Saturated(network, requests, demands, limit)
+
+
+def limit_of(demands: Demands) -> RateLimit | None:
+    """Return the resource that saturates first by its demands; None: none does."""
+    most_ops = saturation_ops(demands)
+    first = int(most_ops.argmin())
+    resource = demands.resources[first]
+    return None if math.isinf(most_ops[first]) else RateLimit(resource.name, resource.role, float(most_ops[first]))
 
 
 def demands_at_load(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demands]:
@@ -41,8 +100,8 @@ def demands_at_load(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demand
 
 
 def demands_at_saturation(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demands]:
-    """Return the same for queues as deep as they get; raises the same."""
-    return _with_demands(*compile_until_end(spec, trace, saturated=True))
+    """Return the same for queues as deep as they get, and some of the requests of a long trace; raises the same."""
+    return _with_demands(*compile_spec(spec, _shortened(spec, trace), latest_end_s(spec, trace), saturated=True))
 
 
 def saturation_ops(demands: Demands) -> Floats:
@@ -69,8 +128,20 @@ def _sampled(network: Network, requests: Requests) -> Requests:
     most = _MOST_ROWS if requests.pacing.loop == "open" else min(max(int(_VISITS / visits), _LEAST_ROWS), _MOST_ROWS)
     if len(requests) <= most:
         return requests
-    within = uniforms(0, stream_id("saturation/rows"), 0, most)
-    rows = ((np.arange(most) + within) * (len(requests) / most)).astype(np.int64)
+    rows = _some(len(requests), most)
     per_row = ("route", "size_bytes", "key_hash", "arrival_s", "think_s", "phase")
     chosen = {name: getattr(requests, name)[rows] for name in per_row}
     return replace(requests, **chosen, group=None if requests.group is None else requests.group[rows])
+
+
+def _shortened(spec: Spec, trace: Trace) -> Trace:
+    """Return the trace, or of many rows as many as are needed; all if what a cache holds depends on their order."""
+    if len(trace) <= _MOST_ROWS or has_cache(spec):
+        return trace
+    return replace(trace, table=trace.table.take(pa.array(_some(len(trace), _MOST_ROWS))))
+
+
+def _some(count: int, most: int) -> NDArray[np.int64]:
+    """Return the numbers of a random row of each of `most` parts of `count` rows, ascending."""
+    within = uniforms(0, stream_id("saturation/rows"), 0, most)
+    return ((np.arange(most) + within) * (count / most)).astype(np.int64)

@@ -27,8 +27,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from sim.analysis.capacity import Capacity
-from sim.analysis.first_saturated import BUSY, FULL, TOLERATED, Saturation, of_what_is_up, saturation_of, utilizations
+from sim.analysis.first_saturated import BUSY, FULL, TOLERATED, Saturation, of_what_is_up, saturation_of
 from sim.analysis.offered_load import OfferedLoad, load_of
+from sim.analysis.station_load import utilizations
 from sim.analysis.stretches import FailingStretch, Jam
 from traces.errors import InputError
 from traces.run import Run

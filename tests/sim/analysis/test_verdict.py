@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from models.store import Spec, spec_of
-from sim.analysis.capacity import Capacity, StationLoad, busiest, capacity_of
+from sim.analysis.capacity import Capacity, capacity_of
 from sim.analysis.offered_load import OfferedLoad, load_of
+from sim.analysis.station_load import StationLoad, busiest
 from sim.analysis.verdict import LoadVerdict, verdict_of, verdict_on_run
 from sim.json_form import to_json
 from sim.replication.replicate import replicate
