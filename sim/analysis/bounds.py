@@ -141,6 +141,7 @@ class Bounds:
         routes: routes that requests take.
         exact, balanced_job: available if the network has product form.
         notes: further assumptions, in sentences.
+        from_s, until_s: the stretch of the run in which the bottleneck saturates; None: the whole run, or its end.
     """
 
     load: ClosedLoad | OpenLoad
@@ -153,6 +154,8 @@ class Bounds:
     exact: ExactMeans | Unavailable
     balanced_job: BalancedJobBounds | Unavailable
     notes: list[str]
+    from_s: float | None = None
+    until_s: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values, with the fields of the load next to the others."""
@@ -216,6 +219,7 @@ def bounds(
         exact,
         _balanced_job(mix, exact) if closed else Unavailable("they apply to closed loops only"),
         notes(network, mix.routes, mix.demands, mix.background),
+        *((None, None) if mix.limit is None else mix.limit.stretch),
     )
 
 
