@@ -1,0 +1,29 @@
+"""Enough requests of a workload for its mean demands: of a few, chance decides how many are of a rare kind."""
+
+from __future__ import annotations
+
+from models.store import Spec
+from traces.errors import InputError
+from traces.trace import Trace
+from traces.workload.generate import generate
+from traces.workload.keys import WriteOnceReadOnce
+
+LEAST = 5_000
+"""Number of requests from which those of a trace are enough: a kind with a fraction of 10 % has it within ±1.3 %."""
+
+
+def with_enough_requests(spec: Spec, trace: Trace) -> Trace:
+    """Return a trace that the workload of a spec generated, or of less than `LEAST` requests a longer one.
+
+    Faults and phases have their times in the run at hand, so with these the trace is returned, and with groups of
+    clients, which end together.
+    """
+    workload = spec.workload
+    is_timed = spec.faults or workload.groups or isinstance(workload.keys, WriteOnceReadOnce)
+    if is_timed or not len(trace) or len(trace) >= LEAST:
+        return trace
+    ends = {"operations": LEAST, **({"duration": None} if workload.rate is not None else {})}
+    try:
+        return generate(workload.model_copy(update=ends), 0)
+    except InputError:  # such as more operations than there are keys to delete
+        return trace
