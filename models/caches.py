@@ -13,7 +13,7 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from models.network.placement import key_hashes
 from traces.field_notes import Basis
@@ -68,6 +68,14 @@ class Cache(Strict):
     def present(self) -> bool:
         """Whether there is a cache."""
         return self.size > 0
+
+
+def has_cache(section: BaseModel) -> bool:
+    """Return whether a spec, or a section of one, has a cache whose contents the keys of the requests decide."""
+    if isinstance(section, Cache):
+        return section.present and section.curve is None
+    below = (getattr(section, name) for name in type(section).model_fields)
+    return any(has_cache(each) for each in below if isinstance(each, BaseModel))
 
 
 @dataclass(frozen=True)

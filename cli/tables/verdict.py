@@ -66,6 +66,8 @@ def _troubles(verdict: LoadVerdict) -> list[str]:
         lines.append(f"{number(verdict.attempts)} attempts per request")
     if jam := verdict.jam:
         lines.append(f"up to {jam.in_flight:,} requests pile up from {seconds(jam.start_s)} to {seconds(jam.end_s)}")
+    if slump := verdict.slump:
+        lines.append(f"only {number(slump.served_ops)} op/s from {seconds(slump.start_s)} to {seconds(slump.end_s)}")
     if verdict.status != "healthy":
         lines += [f"{text} from {seconds(at_s)}" for at_s, text in verdict.faults]
     return lines
@@ -84,12 +86,21 @@ def _stretch(op: str, worst: FailingStretch) -> str:
 def _saturates(verdict: LoadVerdict, first: Saturation | None) -> str:
     if first is None:
         return GROWS if verdict.overloaded else "no station limits the rate."
-    rate = f"{number(first.capacity_ops)} op/s"
+    offered = " offered" if verdict.loop == "open" and verdict.errors >= _NOTABLE else ""
+    rate = f"{number(first.capacity_ops)} op/s{offered}{_when(first)}"
     if verdict.overloaded:
         return f"{_name(first)} saturates at {rate}. {GROWS}"
     if verdict.status == "saturated":
-        return f"{_name(first)} is {first.utilization:.0%} busy; more clients only wait."
+        return f"{_name(first)} is {first.utilization:.0%} busy{_when(first)}; more clients only wait."
     return f"{_name(first)} ({first.utilization:.0%} busy) saturates first, at {rate} ({first.headroom:.1f}x)."
+
+
+def _when(first: Saturation | Bounds) -> str:
+    """Return the stretch of the run in which a station saturates first; nothing for all of it."""
+    if first.from_s is None:
+        return ""
+    until = "on" if first.until_s is None else f"to {seconds(first.until_s)}"
+    return f" from {seconds(first.from_s)} {until}"
 
 
 def _name(first: Saturation) -> str:
@@ -103,16 +114,17 @@ def bounds_line(result: Bounds, has_faults: bool = False) -> str:
     most_ops = result.max_throughput_ops
     if most_ops is None or result.bottleneck is None:
         return "no station limits the rate."
-    limit = f"{result.bottleneck} saturates first, at {number(most_ops)} op/s"
+    limit = f"{result.bottleneck} saturates first, at {number(most_ops)} op/s{_when(result)}"
     if not isinstance(result.load, OpenLoad):
         high_ops = result.throughput_ops.high
         reached = "" if high_ops is None else f"; {result.load.clients:,} clients get at most {number(high_ops)} op/s"
         return f"{limit}{reached}."
     offered_ops = result.load.offered_ops
     if offered_ops > most_ops:
-        return f"overloaded: {number(offered_ops)} op/s offered; {limit}. {GROWS}"
+        grows = GROWS if not _when(result) else ""
+        return f"overloaded: {number(offered_ops)} op/s offered; {limit}. {grows}".rstrip()
     status = "near saturation" if offered_ops >= NEAR * most_ops else "below saturation" if has_faults else "healthy"
-    more = " The faults of the spec are not counted: simulate." if has_faults else ""
+    more = " Requests that faults refuse are not counted: simulate." if has_faults else ""
     return f"{status}: {number(offered_ops)} op/s offered; {limit} ({most_ops / offered_ops:.1f}x).{more}"
 
 

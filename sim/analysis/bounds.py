@@ -20,7 +20,7 @@ from sim.analysis.bound_notes import may_fail, no_worst_case, notes
 from sim.analysis.enough_requests import with_enough_requests
 from sim.analysis.product_form import closed_means, open_means, why_not
 from sim.analysis.run_end import latest_end_s
-from sim.analysis.saturation import demands_at_load, demands_at_saturation, saturation_ops
+from sim.analysis.saturation import Saturated, at_saturation, demands_at_load, limit_of, saturation_ops
 from sim.analysis.service_demands import Demands, mean_demands
 from sim.engine.outcome import Floats
 from sim.json_form import to_json
@@ -135,7 +135,7 @@ class Bounds:
 
     Attributes:
         load: how the requests are issued.
-        bottleneck: the resource that saturates first, at `max_throughput_ops`.
+        bottleneck: the resource that saturates first, at `max_throughput_ops`; None: none does.
         throughput_ops: of successful requests.
         response_s: mean over the mix, of all requests that are not refused; those that time out count with the time
             they took.
@@ -143,6 +143,7 @@ class Bounds:
         routes: routes that requests take.
         exact, balanced_job: available if the network has product form.
         notes: further assumptions, in sentences.
+        from_s, until_s: the stretch of the run in which the bottleneck saturates; None: the whole run, or its end.
     """
 
     load: ClosedLoad | OpenLoad
@@ -155,6 +156,8 @@ class Bounds:
     exact: ExactMeans | Unavailable
     balanced_job: BalancedJobBounds | Unavailable
     notes: list[str]
+    from_s: float | None = None
+    until_s: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values, with the fields of the load next to the others."""
@@ -166,7 +169,8 @@ def bounds_of(spec: Spec, trace: Trace, generated: bool = True) -> Bounds:
     """Calculate bounds that hold for long runs of a store with the workload of a trace.
 
     The rate at which a resource saturates is that with the deepest queues (`sim.analysis.saturation`), so it is the
-    same for all rates and numbers of clients. The demands are those at the load of the trace.
+    same for all rates and numbers of clients. The demands are those at the load of the trace. Where demands do not tell
+    what saturates first, the bottleneck is from simulation, and saturates at a lower rate than the bound of throughput.
 
     Args:
         spec: of the store.
@@ -182,14 +186,14 @@ def bounds_of(spec: Spec, trace: Trace, generated: bool = True) -> Bounds:
     enough = with_enough_requests(spec, trace) if generated else trace
     network, requests, demands = demands_at_load(spec, enough)
     offered_ops = _rate_ops(trace.arrival_s, trace.pacing) if trace.pacing.loop == "open" else None
-    return bounds(network, requests, demands, demands_at_saturation(spec, enough)[2], offered_ops)
+    return bounds(network, requests, demands, at_saturation(spec, enough), offered_ops)
 
 
 def bounds(
     network: Network,
     requests: Requests,
     demands: Demands | None = None,
-    saturated: Demands | None = None,
+    saturated: Saturated | None = None,
     offered_ops: float | None = None,
 ) -> Bounds:
     """Calculate bounds that hold for every long run of the network, for any distribution of service demands.
@@ -203,7 +207,7 @@ def bounds(
     Args:
         network, requests: the mix of requests is that of the rows, each counted once.
         demands: of that mix; None: expected demands (`mean_demands`).
-        saturated: the least demands at any load; None: the same.
+        saturated: the store at saturation; None: its demands are the same.
         offered_ops: arrivals per second of an open loop; None: those of `requests`.
 
     Raises:
@@ -216,15 +220,15 @@ def bounds(
             "not known beforehand"
         )
     demands = demands or mean_demands(network, requests)
-    mix = _Mix(network, requests, demands, saturated or demands, offered_ops)
+    mix = _Mix(network, requests, demands, saturated, offered_ops)
     closed = mix.closed
     load = ClosedLoad("closed", mix.clients, mix.think_s) if closed else OpenLoad("open", mix.offered_ops)
     throughput_ops, response_s = _closed(mix) if closed else _open(mix)
     exact = _exact(mix, requests)
     return Bounds(
         load,
-        mix.bottleneck,
-        _finite(mix.max_ops.min()),
+        None if mix.limit is None else mix.limit.station,
+        None if mix.limit is None else mix.limit.ops,
         throughput_ops,
         response_s,
         _station_rows(mix, throughput_ops),
@@ -232,6 +236,7 @@ def bounds(
         exact,
         _balanced_job(mix, exact) if closed else Unavailable("they apply to closed loops only"),
         notes(network, mix.routes, mix.demands, mix.background),
+        *((None, None) if mix.limit is None else mix.limit.stretch),
     )
 
 
@@ -240,10 +245,16 @@ class _Mix:
 
     Attributes:
         max_ops, present_ops: at saturation, and with the demands at the present load.
+        limit: the resource that saturates first; None: none does.
     """
 
     def __init__(
-        self, network: Network, requests: Requests, demands: Demands, saturated: Demands, offered_ops: float | None
+        self,
+        network: Network,
+        requests: Requests,
+        demands: Demands,
+        saturated: Saturated | None,
+        offered_ops: float | None,
     ):
         self.network, self.demands = network, demands
         self.routes = [network.routes[k] for k in np.flatnonzero(demands.fraction)]
@@ -255,18 +266,14 @@ class _Mix:
         self.may_fail = any(may_fail(network, route) for route in self.routes)
         self.queueing_s = math.inf if no_worst_case(network, self.routes, self.background) else demands.queueing_s
         self.no_contention_s = float(demands.fraction @ demands.no_contention_s)
-        self.max_ops, self.present_ops = saturation_ops(saturated), saturation_ops(demands)
+        deepest = demands if saturated is None else saturated.demands
+        self.max_ops, self.present_ops = saturation_ops(deepest), saturation_ops(demands)
+        self.limit = limit_of(deepest) if saturated is None else saturated.limit
         # By station, for exact means.
         self.is_delay = np.array([s.discipline.infinite for s in network.stations])
         self.demand_s = demands.fraction @ demands.mean_s
         self.queues = ~self.is_delay & (self.demand_s > 0)
         self.delay_s = float(self.demand_s[self.is_delay].sum())
-
-    @property
-    def bottleneck(self) -> str | None:
-        """The resource that saturates first."""
-        first = int(self.max_ops.argmin())
-        return self.demands.resources[first].name if math.isfinite(self.max_ops[first]) else None
 
     @property
     def ranked(self) -> list[int]:
@@ -343,7 +350,7 @@ def _station_rows(mix: _Mix, throughput_ops: Between) -> list[ResourceBounds]:
                 None if delay else int(resource.servers),
                 float(mix.demands.requested[k]),
                 _between(mix.low_s[k], mix.high_s[k]),
-                _finite(mix.max_ops[k]),
+                mix.limit.ops if mix.limit and mix.limit.station == resource.name else _finite(mix.max_ops[k]),
                 _between(low_ops * mix.low_s[k] / servers, high if delay else min(high, 1.0)),
             )
         )

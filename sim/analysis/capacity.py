@@ -1,7 +1,6 @@
-"""The rate at which a store saturates, from expected service demands, without simulation.
+"""The rate at which a store saturates: by expected service demands, or by simulation where these do not tell it.
 
-A rate above it cannot be served in the long run, whatever a finite run shows. What is unknown before the simulation
-(background load, hedged requests, caches that cool down) can only make the store saturate earlier.
+A rate above it cannot be served in the long run, whatever a finite run shows (`sim.analysis.saturation`).
 
 Of many equal stations, chance makes one the busiest in a finite number of requests. So stations of a role count as
 equally loaded, unless one has more load than chance explains (`sim.analysis.chance`; of the utilisations of a run,
@@ -11,7 +10,6 @@ equally loaded, unless one has more load than chance explains (`sim.analysis.cha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from models.devices.waiting import DRIVE
@@ -21,7 +19,9 @@ from models.network.station import Station
 from models.store import Spec, before, compile_spec
 from sim.analysis.enough_requests import with_enough_requests
 from sim.analysis.run_end import compile_until_end, latest_end_s
-from sim.analysis.saturation import demands_at_saturation, saturation_ops
+from sim.analysis.saturation import at_saturation
+from sim.analysis.stable_rate import RateLimit
+from sim.analysis.visit_places import stations_of
 from traces.errors import InputError
 from traces.statistics.arrivals import arrival_span_s
 from traces.trace import Trace
@@ -32,60 +32,47 @@ _DEVIATIONS = 3.0  # times 1/√visits: the load of the busiest of equal station
 
 
 @dataclass(frozen=True)
-class StationLoad:
-    """The load of a station: utilisation, or service demand per request and server.
-
-    Attributes:
-        visits: number of visits from which it was estimated.
-    """
-
-    station: str
-    role: str
-    load: float
-    visits: float
-
-
-def busiest(loads: Iterable[StationLoad]) -> StationLoad | None:
-    """Return the station with the greatest load; None: no station has any.
-
-    If the stations of its role are equally loaded apart from chance, the load is their mean.
-    """
-    roles: dict[str, list[StationLoad]] = {}
-    for each in loads:
-        if each.load > 0:
-            roles.setdefault(each.role, []).append(each)
-    return max((_of_role(members) for members in roles.values()), key=lambda found: found.load, default=None)
-
-
-def _of_role(members: list[StationLoad]) -> StationLoad:
-    top = max(members, key=lambda each: each.load)
-    mean = math.fsum(each.load for each in members) / len(members)
-    by_chance = top.load <= mean * (1 + _DEVIATIONS / math.sqrt(max(top.visits, 1.0)))
-    return StationLoad(top.station, top.role, mean if by_chance else top.load, top.visits)
-
-
-@dataclass(frozen=True)
 class Capacity:
-    """What saturates first by the service demands of a workload.
+    """What saturates first, in each stretch of a run in which the store does not change.
 
     Attributes:
-        station, role: the resource with the least capacity; None: no resource limits the rate.
-        capacity_ops: requests per second at which it saturates; None: no limit.
+        limits: of each stretch, in order of time; empty: no resource limits the rate.
         rate_ops: mean rate of the workload that generated the requests; None: a closed loop, or a given trace.
         bent: stations whose utilisation does not grow in proportion to the load: they serve a queue in batches, jobs at
-            an idle server take longer, or waiting accesses shorten each other's seeks. So it does not show how far they
-            are from saturation.
-        members: names of the stations that the capacity is of: all of the role that requests visit.
+            an idle server take longer, waiting accesses shorten each other's seeks, or they have background work. So it
+            does not show how far they are from saturation.
         faults: start in s and text of each entry of the spec's `faults`, such as ``host down: host 0``.
     """
 
-    station: str | None
-    role: str | None
-    capacity_ops: float | None
+    limits: tuple[RateLimit, ...]
     rate_ops: float | None
     bent: list[str]
-    members: tuple[str, ...] = ()
     faults: tuple[tuple[float, str], ...] = ()
+
+    @property
+    def least(self) -> RateLimit | None:
+        """The limit of the stretch with the least; None: no resource limits the rate."""
+        return min(self.limits, key=lambda each: each.ops, default=None)
+
+    @property
+    def station(self) -> str | None:
+        """The resource with the least limit; None: no resource limits the rate."""
+        return None if self.least is None else self.least.station
+
+    @property
+    def capacity_ops(self) -> float | None:
+        """Requests per second at which it saturates; None: no limit."""
+        return None if self.least is None else self.least.ops
+
+    @property
+    def mean_ops(self) -> float | None:
+        """Requests per second that the store serves at most in the whole run; None: no limit."""
+        if not self.limits:
+            return None
+        length_s = [each.until_s - each.from_s for each in self.limits]
+        if math.isinf(length_s[-1]):
+            return self.limits[-1].ops
+        return math.fsum(each.ops * a for each, a in zip(self.limits, length_s, strict=True)) / math.fsum(length_s)
 
 
 def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True, end_s: float | None = None) -> Capacity:
@@ -110,33 +97,23 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True, end_s: 
     try:
         if trace.pacing.loop == "mixed":
             raise InputError("how many requests each closed loop issues is not known beforehand")
-        network, requests, demands = demands_at_saturation(spec, trace)
+        saturated = at_saturation(spec, trace)
     except InputError:  # a feature of the network is not supported
         network, requests = compile_until_end(spec, trace)
-        return Capacity(None, None, None, rate_ops, _bent(network, requests, False), faults=faults)
-    bent = _bent(network, requests, _reorders(spec, trace))
-    most_ops = saturation_ops(demands)
-    first = int(most_ops.argmin())
-    if math.isinf(most_ops[first]):
-        return Capacity(None, None, None, rate_ops, bent, faults=faults)
-    resource = demands.resources[first]
-    members = {
-        network.stations[k].name
-        for each, low_s in zip(demands.resources, demands.low_s.tolist(), strict=True)
-        if low_s > 0
-        for k in each.stations
-        if network.stations[k].role == resource.role
-    }
-    most = float(most_ops[first])
-    return Capacity(resource.name, resource.role, most, rate_ops, bent, tuple(sorted(members)), faults)
+        return Capacity((), rate_ops, _bent(network, requests, False), faults)
+    bent = _bent(saturated.network, saturated.requests, _reorders(spec, trace))
+    return Capacity(saturated.limits, rate_ops, bent, faults)
 
 
 def _bent(network: Network, requests: Requests, reorders: bool) -> list[str]:
     """`reorders`: whether drives have shorter service times at a higher load."""
+    routes = {load.route for load in requests.background}
+    places = {visit.station for k in routes for visit in network.routes[k].visits}
+    other_work = {k for place in places for k in stations_of(network, place)}
     return [
         station.name
-        for station in network.stations
-        if _is_bent(station, bool(requests.background)) or (reorders and station.role == DRIVE)
+        for k, station in enumerate(network.stations)
+        if k in other_work or _is_bent(station, bool(requests.background)) or (reorders and station.role == DRIVE)
     ]
 
 

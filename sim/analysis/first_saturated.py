@@ -1,19 +1,21 @@
-"""The station that saturates first: by expected service demands, or by its utilisation in the run.
+"""The station that saturates first: by the capacity of the store, or by its utilisation in the run.
 
-Stations that a fault keeps from work have no part in the capacity. Requests that fail are no capacity either: where
-some do, the rate of the run counts as evidence only if demands are unknown, and is that of successful requests.
+If the store changes during the run, the capacity is that of the stretch in which the load is nearest to it. Requests
+that fail are no capacity: where some do, the rate of the run counts as evidence only if the capacity is not known, and
+is that of successful requests.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from statistics import median
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-from models.work import WORKERS
-from sim.analysis.capacity import Capacity, StationLoad, busiest
+from sim.analysis.capacity import Capacity
+from sim.analysis.offered_load import OfferedLoad
+from sim.analysis.stable_rate import RateLimit
+from sim.analysis.station_load import StationLoad, busiest
 
 Basis = Literal["demands", "utilization"]
 
@@ -24,7 +26,6 @@ FULL = 0.98
 BUSY = 0.9
 """The same in an open loop whose backlog grows."""
 _CONTRADICTS = 0.9  # a capacity by utilisation below this fraction of that by demands is not due to chance
-_IDLE = 0.1  # a station with fewer visits than this fraction of its role's median is down
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Saturation:
         capacity_ops: requests per second at which it saturates.
         basis: ``demands``: by expected service demands; ``utilization``: the rate of the run over its utilisation.
         headroom: the capacity over the present rate.
+        from_s, until_s: the stretch of the run to which capacity and headroom apply; None: the whole run, or its end.
     """
 
     station: str
@@ -45,6 +47,8 @@ class Saturation:
     capacity_ops: float
     basis: Basis
     headroom: float
+    from_s: float | None = None
+    until_s: float | None = None
 
 
 def saturation_of(
@@ -55,20 +59,28 @@ def saturation_of(
     capacity: Capacity | None,
     overloaded: bool,
     by_demands: bool,
+    loads: Sequence[OfferedLoad] = (),
 ) -> Saturation | None:
-    """Return the station that saturates first: by demands, unless there are none or utilisation contradicts them."""
+    """Return the station that saturates first: by demands, unless there are none or utilisation contradicts them.
+
+    `loads`: of the Runs, for the rates in stretches of them.
+    """
     fails, present_ops = errors > TOLERATED, offered_ops or completed_ops
     served_ops = completed_ops * (1 - errors)
-    by_demand = None if capacity is None else _by_demands(busy, capacity, completed_ops, present_ops)
+    limit, at_limit_ops = _nearest(capacity, loads, present_ops)
+    by_demand = None if limit is None else _by_demands(busy, limit, completed_ops, present_ops, at_limit_ops)
     usual = None if overloaded else capacity
     measured = _by_utilization(busy, served_ops if fails else completed_ops, present_ops, usual, overloaded)
     if by_demand is None or measured is None:
         return by_demand or measured
+    if by_demand.from_s is not None:  # utilisation is known for the whole run only
+        return by_demand
     if overloaded and fails:
         return by_demand if by_demands else min(by_demand, measured, key=lambda each: each.capacity_ops)
     if overloaded:
         # No more is served than the capacity, which demands have apart from chance.
-        is_limit = not by_demands or (measured.utilization >= BUSY and measured.capacity_ops < present_ops)
+        is_less = measured.utilization >= BUSY and measured.capacity_ops < present_ops
+        is_limit = not by_demands or (is_less and not (limit and limit.is_tried))
         return measured if is_limit else by_demand
     # A closed loop shows that a rate can be served; failed requests show nothing.
     is_served = present_ops <= completed_ops and by_demand.capacity_ops < served_ops
@@ -76,56 +88,42 @@ def saturation_of(
     return measured if contradicts or (is_served and not fails) else by_demand
 
 
+def _nearest(
+    capacity: Capacity | None, loads: Sequence[OfferedLoad], present_ops: float
+) -> tuple[RateLimit | None, float]:
+    """Return the limit of the stretch in which the load is nearest to it, and the mean rate of the Runs there."""
+    limits = () if capacity is None else capacity.limits
+    if len(limits) < 2:
+        return next(iter(limits), None), present_ops
+    end_s = max((load.end_s for load in loads), default=math.inf)
+    found = []
+    for limit in (each for each in limits if each.from_s < end_s):
+        rates = [load.rate_ops(limit.from_s, limit.until_s) for load in loads]
+        known = [rate for rate in rates if rate is not None]
+        found.append((limit, math.fsum(known) / len(known) if known else present_ops))
+    return max(found, key=lambda each: each[1] / each[0].ops, default=(None, present_ops))
+
+
 def _by_demands(
-    busy: Sequence[StationLoad], capacity: Capacity, completed_ops: float, present_ops: float
-) -> Saturation | None:
-    limit_ops = capacity.capacity_ops
-    if not (capacity.station is not None and capacity.role and limit_ops):
-        return None
+    busy: Sequence[StationLoad], limit: RateLimit, completed_ops: float, present_ops: float, at_limit_ops: float
+) -> Saturation:
+    """`at_limit_ops`: rate in the stretch of the limit."""
+    if limit.stretch != (None, None):
+        used, headroom = min(at_limit_ops / limit.ops, 1.0), limit.ops / at_limit_ops if at_limit_ops else math.inf
+        return Saturation(limit.station, limit.role, used, limit.ops, "demands", headroom, *limit.stretch)
     known = {each.station: each.load for each in busy}
-    utilization = known.get(capacity.station, min(completed_ops / limit_ops, 1.0))
-    return Saturation(capacity.station, capacity.role, utilization, limit_ops, "demands", limit_ops / present_ops)
+    utilization = known.get(limit.station, min(completed_ops / limit.ops, 1.0))
+    return Saturation(limit.station, limit.role, utilization, limit.ops, "demands", limit.ops / present_ops)
 
 
 def _by_utilization(
     busy: Sequence[StationLoad], rate_ops: float, present_ops: float, capacity: Capacity | None, overloaded: bool
 ) -> Saturation | None:
     """Return the busiest station and the rate over its utilisation; None: nothing is busy, or nothing is served."""
-    bent = capacity.bent if capacity and capacity.station else ()
+    bent = capacity.bent if capacity and capacity.limits else ()
     measured = busiest(each for each in busy if each.station not in bent or each.load >= FULL)
     if measured is None or not rate_ops:
         return None
     limit_ops = rate_ops / measured.load
     headroom = limit_ops / present_ops if overloaded else 1 / measured.load
     return Saturation(measured.station, measured.role, measured.load, limit_ops, "utilization", headroom)
-
-
-def of_what_is_up(capacity: Capacity, stations: Sequence[Sequence[Mapping[str, Any]]]) -> Capacity:
-    """Return the capacity without the stations that faults keep from work, as the others have to do theirs."""
-    if not capacity.faults or capacity.capacity_ops is None or len(capacity.members) < 2:
-        return capacity
-    visits = dict.fromkeys(capacity.members, 0)
-    for row in (row for rows in stations for row in rows):
-        if row["name"] in visits:
-            visits[row["name"]] += row["visits"]
-    least = _IDLE * median(visits.values())
-    up = sum(count >= least for count in visits.values()) if least else len(visits)
-    return replace(capacity, capacity_ops=capacity.capacity_ops * up / len(visits))
-
-
-def utilizations(stations: Sequence[Sequence[Mapping[str, Any]]]) -> list[StationLoad]:
-    """Return the mean utilisation of each station with a limited number of servers that requests may need."""
-    each: dict[str, list[Mapping[str, Any]]] = {}
-    for rows in stations:
-        for row in rows:
-            if row["servers"] is not None and row["visits"] and row["role"] != WORKERS:
-                each.setdefault(row["name"], []).append(row)
-    return [
-        StationLoad(
-            name,
-            rows[0]["role"],
-            math.fsum(row["utilization"] for row in rows) / len(stations),
-            sum(row["visits"] for row in rows),
-        )
-        for name, rows in each.items()
-    ]

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from sim.analysis.stretches import FailingStretch, Jam, jam_of, worst_stretch
+from sim.analysis.stretches import STRETCHES, FailingStretch, Jam, Slump, jam_of, slump_of, worst_stretch
 from traces.run import Run
 from traces.statistics.arrivals import arrival_rate_ops
 from traces.statistics.summary import subjects_of
@@ -51,6 +51,8 @@ class OfferedLoad:
         ops: outcomes by operation, then by those of each group of clients.
         jam: the worst one of an open loop; None: there is none.
         end_s: time of the last response.
+        arrivals, completions: numbers in each of `STRETCHES` equal parts of the time until then.
+        slump: the longest one of a closed loop with one phase; None: there is none.
     """
 
     loop: Literal["open", "closed", "mixed"]
@@ -64,6 +66,16 @@ class OfferedLoad:
     ops: dict[str, OpOutcomes] = field(default_factory=dict)
     jam: Jam | None = None
     end_s: float = math.inf
+    arrivals: list[int] = field(default_factory=list)
+    completions: list[int] = field(default_factory=list)
+    slump: Slump | None = None
+
+    def rate_ops(self, from_s: float, until_s: float) -> float | None:
+        """Return the arrivals per second in a stretch of the run, of a closed loop the responses; None: not known."""
+        counts = self.arrivals if self.loop == "open" else self.completions
+        length_s = self.end_s / max(len(counts), 1)
+        inside = [k for k in range(len(counts)) if from_s <= k * length_s and (k + 1) * length_s <= until_s]
+        return sum(counts[k] for k in inside) / (len(inside) * length_s) if inside and length_s else None
 
 
 def load_of(run: Run) -> OfferedLoad | None:
@@ -74,9 +86,14 @@ def load_of(run: Run) -> OfferedLoad | None:
     errors = float(run.failed.mean())
     completed_ops = count / run.duration_s if run.duration_s else math.inf
     ops, last_s = {subject: _outcomes(run, subject) for subject in subjects_of(run)}, float(run.column("end_s").max())
-    if pacing.loop == "closed":
-        return OfferedLoad("closed", pacing.clients, None, completed_ops, errors, count, [], False, ops, end_s=last_s)
     arrival_s, end_s = np.sort(run.column("arrival_s")), np.sort(run.column("end_s"))
+    parts_s = np.linspace(0, last_s, STRETCHES + 1)
+    arrivals, completions = (np.histogram(times, parts_s)[0].tolist() for times in (arrival_s, end_s))
+    if pacing.loop == "closed":
+        return OfferedLoad(
+            "closed", pacing.clients, None, completed_ops, errors, count, [], False, ops, None, last_s, arrivals,
+            completions, _slump(run),
+        )  # fmt: skip
     clients = None
     if pacing.loop == "mixed":
         clients = sum(each.clients for _, each in pacing.groups if each.loop == "closed")
@@ -96,12 +113,21 @@ def load_of(run: Run) -> OfferedLoad | None:
         ops,
         jam_of(arrival_s, in_flight),
         last_s,
+        arrivals,
+        completions,
     )
 
 
 def last_end_s(loads: Iterable[OfferedLoad | None]) -> float | None:
     """Return the time in s of the last response of several Runs; None: no load is known."""
     return max((load.end_s for load in loads if load is not None), default=None)
+
+
+def _slump(run: Run) -> Slump | None:
+    """Return the longest slump; None: there is none, or phases with different rates hide it."""
+    assert run.trace is not None
+    has_phases = len(run.trace) > 0 and bool(run.trace.phase[-1] != run.trace.phase[0])
+    return None if has_phases else slump_of(run.column("end_s"))
 
 
 def _outcomes(run: Run, subject: str) -> OpOutcomes:

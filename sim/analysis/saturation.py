@@ -7,17 +7,24 @@ load gives. So they do not depend on the rate of the workload, and no load is se
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
+from models.caches import has_cache
+from models.faults import fault_times
 from models.network.demand_sheet import Requests
 from models.network.network import Network
-from models.store import Spec
+from models.store import Spec, before, compile_spec
 from models.work import WORKERS
 from sim.analysis.chance import are_keys_even, without_chance
-from sim.analysis.run_end import compile_until_end
+from sim.analysis.network_stretches import WHOLE, background_servers, stretches_of
+from sim.analysis.run_end import compile_until_end, latest_end_s
 from sim.analysis.service_demands import Demands, mean_demands
+from sim.analysis.stable_rate import RateLimit, pools_of, repeats, tried
 from sim.engine.outcome import Floats
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
@@ -25,7 +32,70 @@ from traces.trace import Trace
 _LEAST_ROWS, _MOST_ROWS = 2_000, 20_000
 """Range of the greatest number of requests over which demands are averaged; open loops, which can be overloaded, have
 the most of them."""
+_LEAST_FREE = 0.01  # fraction of a station's servers that background work leaves to requests at least
 _VISITS = 600_000  # of these requests in a closed loop
+
+
+@dataclass(frozen=True)
+class Saturated:
+    """A store with the deepest queues: its network, some requests of the workload, their demands, and what they imply.
+
+    Attributes:
+        limits: of each stretch of the run, in order of time; empty: no resource limits the rate.
+    """
+
+    network: Network
+    requests: Requests
+    demands: Demands
+    limits: tuple[RateLimit, ...]
+
+    @property
+    def limit(self) -> RateLimit | None:
+        """The least limit; None: there is none."""
+        return min(self.limits, key=lambda each: each.ops, default=None)
+
+
+def at_saturation(spec: Spec, trace: Trace) -> Saturated:
+    """Return a store at saturation, for the mix of the requests of a trace.
+
+    The limits are those of the demands, less background work, or others if these do not tell them
+    (`sim.analysis.stable_rate`).
+
+    Raises:
+        InputError: as for `demands_at_saturation`.
+    """
+    network, requests, demands = demands_at_saturation(spec, trace)
+    limits, pools, changes = [], pools_of(network, requests), bool(network.scenario)
+    first_fault_s, stretches = min(fault_times(spec.faults), default=math.inf), stretches_of(network, requests)
+    for stretch in stretches:
+        if stretch[1] <= first_fault_s < math.inf:
+            limit = at_saturation(before(spec, 0.0), trace).limit
+        else:
+            limit = limit_of(demands, background_servers(network, requests, stretch))
+        if limit is None:
+            continue
+        limit = replace(limit, from_s=stretch[0], until_s=stretch[1])
+        if not limit.is_tried and (pools or changes or repeats(network, requests)):
+            limit = tried(spec, trace, limit, pools, changes)
+        limits.append(limit if len(stretches) > 1 else replace(limit, from_s=WHOLE[0], until_s=WHOLE[1]))
+    return Saturated(network, requests, demands, tuple(limits))
+
+
+def limit_of(demands: Demands, busy_servers: Floats | None = None) -> RateLimit | None:
+    """Return the resource that saturates first by its demands; None: none does.
+
+    Args:
+        demands: of the requests.
+        busy_servers: how many servers of each station do other work, shape (stations,); None: none.
+    """
+    most_ops = saturation_ops(demands)
+    if busy_servers is not None and busy_servers.any():
+        servers = np.array([resource.servers for resource in demands.resources])
+        busy = np.array([busy_servers[list(resource.stations)].sum() for resource in demands.resources])
+        most_ops *= np.clip(1 - busy / servers, _LEAST_FREE, 1.0)
+    first = int(most_ops.argmin())
+    resource = demands.resources[first]
+    return None if math.isinf(most_ops[first]) else RateLimit(resource.name, resource.role, float(most_ops[first]))
 
 
 def demands_at_load(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demands]:
@@ -41,8 +111,8 @@ def demands_at_load(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demand
 
 
 def demands_at_saturation(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demands]:
-    """Return the same for queues as deep as they get; raises the same."""
-    return _with_demands(*compile_until_end(spec, trace, saturated=True))
+    """Return the same for queues as deep as they get, and some of the requests of a long trace; raises the same."""
+    return _with_demands(*compile_spec(spec, _shortened(spec, trace), latest_end_s(spec, trace), saturated=True))
 
 
 def saturation_ops(demands: Demands) -> Floats:
@@ -74,8 +144,20 @@ def _sampled(network: Network, requests: Requests) -> Requests:
     most = _MOST_ROWS if requests.pacing.loop == "open" else min(max(int(_VISITS / visits), _LEAST_ROWS), _MOST_ROWS)
     if len(requests) <= most:
         return requests
-    within = uniforms(0, stream_id("saturation/rows"), 0, most)
-    rows = ((np.arange(most) + within) * (len(requests) / most)).astype(np.int64)
+    rows = _some(len(requests), most)
     per_row = ("route", "size_bytes", "key_hash", "arrival_s", "think_s", "phase")
     chosen = {name: getattr(requests, name)[rows] for name in per_row}
     return replace(requests, **chosen, group=None if requests.group is None else requests.group[rows])
+
+
+def _shortened(spec: Spec, trace: Trace) -> Trace:
+    """Return the trace, or of many rows as many as are needed; all if what a cache holds depends on their order."""
+    if len(trace) <= _MOST_ROWS or has_cache(spec):
+        return trace
+    return replace(trace, table=trace.table.take(pa.array(_some(len(trace), _MOST_ROWS))))
+
+
+def _some(count: int, most: int) -> NDArray[np.int64]:
+    """Return the numbers of a random row of each of `most` parts of `count` rows, ascending."""
+    within = uniforms(0, stream_id("saturation/rows"), 0, most)
+    return ((np.arange(most) + within) * (count / most)).astype(np.int64)

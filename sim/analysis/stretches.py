@@ -1,4 +1,4 @@
-"""Stretches of a run in which more requests fail, or wait, than in the rest of it."""
+"""Stretches of a run in which more requests fail, or wait, or fewer are served, than in the rest of it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ STRETCHES = 20
 """Number of equal parts of the requests in which failures are counted and the backlog may wander."""
 LEAST = 10
 """Least number of requests of a stretch."""
+_OF_A_PART, _MOST_PARTS = 100, 200  # least number of responses of a part in which they are counted, and most parts
+_LOW = 2.0  # a slump: the usual number of responses of a part of the run, over that in it
 _TIMES, _DEVIATIONS = 3.0, 5.0  # a jam: in flight, times the median, and times √n of a stretch above it
 
 
@@ -47,6 +49,45 @@ class Jam:
     start_s: float
     end_s: float
     in_flight: int
+
+
+@dataclass(frozen=True)
+class Slump:
+    """A time in which clients of a closed loop get far fewer responses than usual, in s from the start.
+
+    Attributes:
+        served_ops: responses per second in it.
+    """
+
+    start_s: float
+    end_s: float
+    served_ops: float
+
+
+def slump_of(end_s: Floats) -> Slump | None:
+    """Return the longest slump of a closed loop; None: there is none.
+
+    In a slump the responses are less than half of the median of equal parts of the run, and by more than chance
+    explains. The first and the last part do not count: clients begin there, and end.
+
+    Args:
+        end_s: times of responses, in any order, shape (requests,).
+    """
+    parts = min(len(end_s) // _OF_A_PART, _MOST_PARTS)
+    if parts < STRETCHES:
+        return None
+    part_s = float(end_s.max()) / parts
+    counts = np.histogram(end_s, parts, (0.0, part_s * parts))[0].astype(np.float64)
+    usual = float(np.median(counts))
+    few = counts < min(usual / _LOW, usual - _DEVIATIONS * math.sqrt(usual))
+    few[0] = few[-1] = False
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], few, [False]]).astype(np.int8)))
+    begins, ends = edges[::2], edges[1::2]
+    if not len(begins) or (ends - begins).max() < parts / (2 * STRETCHES):
+        return None
+    k = int(np.argmax(ends - begins))
+    served_ops = float(counts[begins[k] : ends[k]].sum()) / ((ends[k] - begins[k]) * part_s)
+    return Slump(float(begins[k] * part_s), float(ends[k] * part_s), served_ops)
 
 
 def worst_stretch(arrival_s: Floats, failed: NDArray[np.bool_]) -> FailingStretch | None:

@@ -5,7 +5,8 @@ It is the first of these states that applies to some part of the run:
 - *failing*: at least a fraction `FAILING` of the requests of an operation fails, or `FAILING_FOR_A_TIME` in a stretch
   (`sim.analysis.stretches`);
 - *overloaded*: more arrives in an open loop than the store can serve;
-- *degraded*: more than a fraction `TOLERATED` of the requests of an operation fails, or requests pile up for a time;
+- *degraded*: more than a fraction `TOLERATED` of the requests of an operation fails, or requests pile up for a time,
+  or clients of a closed loop get less than half of what is usual for a time;
 - *saturated*: a station of a closed loop has no idle time, and more clients only wait;
 - *near saturation*: the load is at least a fraction `NEAR` of the capacity, or a station of an open loop has no idle
   time;
@@ -27,9 +28,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from sim.analysis.capacity import Capacity
-from sim.analysis.first_saturated import BUSY, FULL, TOLERATED, Saturation, of_what_is_up, saturation_of, utilizations
+from sim.analysis.first_saturated import BUSY, FULL, TOLERATED, Saturation, saturation_of
 from sim.analysis.offered_load import OfferedLoad, load_of
-from sim.analysis.stretches import FailingStretch, Jam
+from sim.analysis.station_load import utilizations
+from sim.analysis.stretches import FailingStretch, Jam, Slump
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.summary import in_order
@@ -94,6 +96,8 @@ class LoadVerdict:
         attempts: mean number per request.
         ops: outcomes by operation, then by those of each group of clients.
         jam: the worst time in which requests pile up; None: there is none, or it lasts for the whole run.
+        slump: the longest time in which clients of a closed loop get less than half of what is usual; None: there is
+            none.
         faults: of the spec, with their starts in s; those after the last response are left out.
     """
 
@@ -109,6 +113,7 @@ class LoadVerdict:
     attempts: float = 1.0
     ops: dict[str, OpVerdict] = field(default_factory=dict)
     jam: Jam | None = None
+    slump: Slump | None = None
     faults: list[tuple[float, str]] = field(default_factory=list)
 
     @property
@@ -120,11 +125,12 @@ class LoadVerdict:
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> LoadVerdict:
         """Create the verdict from its JSON values."""
-        first, jam = data["saturates_first"], data["jam"]
+        first, jam, slump = data["saturates_first"], data["jam"], data["slump"]
         known = {
             "saturates_first": None if first is None else Saturation(**first),
             "ops": {op: _op_from_json(each) for op, each in data["ops"].items()},
             "jam": None if jam is None else Jam(**jam),
+            "slump": None if slump is None else Slump(**slump),
             "faults": [(at_s, text) for at_s, text in data["faults"]],
         }
         return LoadVerdict(**{**data, **known})
@@ -160,7 +166,6 @@ def verdict_of(
     offered_ops = _mean([load.offered_ops for load in loads if load.offered_ops is not None]) if is_open else None
     completed_ops, errors = _mean([load.completed_ops for load in loads]), _mean([load.errors for load in loads])
     busy = utilizations(stations)
-    capacity = None if capacity is None else of_what_is_up(capacity, stations)
     full = max((each.load for each in busy), default=0.0)
     by_demands = capacity is not None and offered_ops is not None and _beyond(loads, offered_ops, capacity)
     if by_demands and capacity is not None and capacity.rate_ops is not None and offered_ops is not None:
@@ -168,14 +173,14 @@ def verdict_of(
     grows = 2 * sum(load.grows for load in loads) > len(loads) and full >= BUSY
     sheds = is_open and full >= FULL and errors >= _LEAST_ERRORS
     overloaded = by_demands or grows or sheds
-    found = saturation_of(busy, completed_ops, offered_ops, errors, capacity, overloaded, by_demands)
+    found = saturation_of(busy, completed_ops, offered_ops, errors, capacity, overloaded, by_demands, loads)
     rate_ops = completed_ops if overloaded or offered_ops is None else offered_ops
     ops = _ops(loads, rate_ops)
-    jam = None if overloaded else _worst_jam(loads)
+    jam, slump = None if overloaded else _worst_jam(loads), _longest_slump(loads)
     backlog = [_mean(list(each)) for each in zip(*(load.backlog for load in loads), strict=False)]
     end_s = max(load.end_s for load in loads)
     return LoadVerdict(
-        _status(found, is_open, overloaded, ops, errors, jam),
+        _status(found, is_open, overloaded, ops, errors, jam is not None or slump is not None),
         first.loop,
         first.clients,
         offered_ops,
@@ -189,6 +194,7 @@ def verdict_of(
         else 1.0,
         ops,
         jam,
+        slump,
         [] if capacity is None else [each for each in capacity.faults if each[0] < end_s],
     )
 
@@ -211,19 +217,27 @@ def _worst_jam(loads: Sequence[OfferedLoad]) -> Jam | None:
     return max(jams, key=lambda jam: jam.in_flight) if jams and 2 * len(jams) >= len(loads) else None
 
 
+def _longest_slump(loads: Sequence[OfferedLoad]) -> Slump | None:
+    """Return the longest slump if at least half of the Runs have one."""
+    slumps = [load.slump for load in loads if load.slump is not None]
+    longest = max(slumps, key=lambda each: each.end_s - each.start_s, default=None)
+    return longest if 2 * len(slumps) >= len(loads) else None
+
+
 def _status(
     found: Saturation | None,
     is_open: bool,
     overloaded: bool,
     ops: Mapping[str, OpVerdict],
     errors: float,
-    jam: Jam | None,
+    waits_long: bool,
 ) -> Status:
+    """`waits_long`: whether requests wait far longer than usual for a time."""
     is_full = found is not None and found.utilization >= FULL
     applies: dict[Status, bool] = {
         "failing": errors >= FAILING or any(each.is_failing for each in ops.values()),
         "overloaded": overloaded,
-        "degraded": jam is not None or errors > TOLERATED or any(each.fails for each in ops.values()),
+        "degraded": waits_long or errors > TOLERATED or any(each.fails for each in ops.values()),
         "saturated": is_full and not is_open,
         "near saturation": is_full or (found is not None and 1 / found.headroom >= NEAR),
     }
@@ -236,13 +250,14 @@ def _beyond(loads: Sequence[OfferedLoad], offered_ops: float, capacity: Capacity
     The mean rate of a workload is known, but a part of its period may be calm. That of a given trace is not, so it must
     exceed the capacity by more than chance explains, and leave at least half of the backlog that this implies.
     """
-    if capacity.capacity_ops is None:
+    most_ops = capacity.mean_ops
+    if most_ops is None:
         return False
     chance = 1 / math.sqrt(sum(load.requests for load in loads))
     if capacity.rate_ops is not None:
-        in_run = offered_ops > capacity.capacity_ops * (1 - _CALM * chance)
-        return in_run and capacity.rate_ops > capacity.capacity_ops
-    excess = 1 - capacity.capacity_ops / offered_ops
+        in_run = offered_ops > most_ops * (1 - _CALM * chance)
+        return in_run and capacity.rate_ops > most_ops
+    excess = 1 - most_ops / offered_ops
     backlog = _mean([load.backlog[-1] / load.requests for load in loads])
     return excess > _BURSTY * chance and backlog > excess / 2
 

@@ -52,6 +52,17 @@ def stations_of(network: Network, where: int | Member | Bound) -> list[int]:
     return [int(where)]
 
 
+def stations_by_visits(network: Network, where: int | Member | Bound) -> Floats:
+    """Return the fraction of visits at each station, shape (stations,), if keys and members are even."""
+    if isinstance(where, Bound):
+        found = _members(network, where)
+    elif isinstance(where, Member):
+        found = network.placements[where.table][:, where.position]
+    else:
+        found = np.array([where])
+    return np.bincount(found.ravel(), minlength=len(network.stations)) / found.size
+
+
 def _members(network: Network, bound: Bound) -> NDArray[np.int32]:
     """Return the station of each member, shape (rows, members): one row, or one per row of the placement table."""
     group = network.groups[bound.group]

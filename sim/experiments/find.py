@@ -432,7 +432,7 @@ def _refuse_saturated(spec: Spec, seed: int) -> None:
     if rate_ops is None:
         return
     limit = capacity_of(spec, generate(spec.workload, seed))
-    most_ops = limit.capacity_ops
+    most_ops = limit.mean_ops
     if most_ops is not None and rate_ops >= most_ops:
         raise InputError(
             f"{rate_ops:.6g}/s is more than the {limit.station} can serve in the long run, which is {most_ops:.6g}/s"

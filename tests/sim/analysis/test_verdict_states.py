@@ -90,10 +90,11 @@ def test_a_dead_host_whose_clients_go_on_fails():
 
 def test_a_dead_host_is_no_capacity():
     changes = HOST_DOWN, "distribution=proxy", "workload.rate=8000/s", "workload.duration=0.5s"
-    verdict, _, spec, trace = judged(SIX, *changes)
-    whole_ops = capacity_of(spec, trace).capacity_ops
+    verdict, _, _, _ = judged(SIX, *changes)
     assert verdict.errors == 0
-    assert verdict.saturates_first.capacity_ops <= 0.84 * whole_ops
+    # 10,430 if it served requests; long runs serve 8,500 op/s, and not 9,000.
+    assert verdict.saturates_first.capacity_ops == pytest.approx(8_690, rel=0.03)
+    assert verdict.saturates_first.from_s is None
     assert verdict.status in ("near saturation", "overloaded")
 
 
