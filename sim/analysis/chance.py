@@ -42,9 +42,9 @@ def without_chance(demands: Demands, usual: Demands | None = None) -> Demands:
             expected_s = weight * low_s[members].mean()
             part = _beyond_chance(low_s[members], expected_s, demands.low_error_s[members])
             for figures in (low_s, high_s, requested):
-                likely = weight * figures[members].mean()
-                if np.isfinite(likely).all():
-                    figures[members] = likely + part * (figures[members] - likely)
+                mean = figures[members].mean()
+                if np.isfinite(mean):
+                    figures[members] = weight * mean + part * (figures[members] - weight * mean)
     return replace(demands, low_s=low_s, high_s=high_s, requested=requested)
 
 

@@ -213,7 +213,7 @@ def test_no_settled_run_serves_more_than_the_bound_of_few_requests(name: str, cl
         ("minio-12-hdd.yaml", {"mix": {"GET": 90, "PUT": 10}}),
         ("ceph/box.yaml", {"keys": {"kind": "uniform", "count": 1_000_000}}),  # drives serve commits in parts
         ("ceph/radosbench.yaml", {}),  # some placement groups more on some OSDs
-        ("minio.yaml", {"object_size": {"kind": "lognormal", "median": "64KiB", "sigma": 1.0}}),
+        ("minio.yaml", {"object_size": {"kind": "lognormal", "mean": "64KiB", "cv": 1.0}}),
     ],
 )
 def test_few_requests_have_the_rate_of_many(name: str, workload: dict[str, Any]) -> None:
