@@ -89,10 +89,17 @@ def _saturates(verdict: LoadVerdict, first: Saturation | None) -> str:
     offered = " offered" if verdict.loop == "open" and verdict.errors >= _NOTABLE else ""
     rate = f"{number(first.capacity_ops)} op/s{offered}{_when(first)}"
     if verdict.overloaded:
-        return f"{_name(first)} saturates at {rate}. {GROWS}"
+        return f"{_name(first)} saturates {_at(first)} {rate}. {GROWS}"
     if verdict.status == "saturated":
         return f"{_name(first)} is {first.utilization:.0%} busy{_when(first)}; more clients only wait."
-    return f"{_name(first)} ({first.utilization:.0%} busy) saturates first, at {rate} ({first.headroom:.1f}x)."
+    return (
+        f"{_name(first)} ({first.utilization:.0%} busy) saturates first, {_at(first)} {rate} ({first.headroom:.1f}x)."
+    )
+
+
+def _at(first: Saturation | Bounds) -> str:
+    """Return the word before the rate at which a station saturates: ``at``, or ``at most at`` if less is possible."""
+    return "at" if first.bound == "at" else f"{first.bound} at"
 
 
 def _when(first: Saturation | Bounds) -> str:
@@ -114,7 +121,7 @@ def bounds_line(result: Bounds, has_faults: bool = False) -> str:
     most_ops = result.max_throughput_ops
     if most_ops is None or result.bottleneck is None:
         return "no station limits the rate."
-    limit = f"{result.bottleneck} saturates first, at {number(most_ops)} op/s{_when(result)}"
+    limit = f"{result.bottleneck} saturates first, {_at(result)} {number(most_ops)} op/s{_when(result)}"
     if not isinstance(result.load, OpenLoad):
         high_ops = result.throughput_ops.high
         reached = "" if high_ops is None else f"; {result.load.clients:,} clients get at most {number(high_ops)} op/s"

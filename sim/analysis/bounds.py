@@ -22,6 +22,7 @@ from sim.analysis.product_form import closed_means, open_means, why_not
 from sim.analysis.run_end import latest_end_s
 from sim.analysis.saturation import Saturated, at_saturation, demands_at_load, limit_of, saturation_ops
 from sim.analysis.service_demands import Demands, mean_demands
+from sim.analysis.stable_rate import Bound
 from sim.engine.outcome import Floats
 from sim.json_form import to_json
 from traces.errors import InputError
@@ -144,6 +145,7 @@ class Bounds:
         exact, balanced_job: available if the network has product form.
         notes: further assumptions, in sentences.
         from_s, until_s: the stretch of the run in which the bottleneck saturates; None: the whole run, or its end.
+        bound: whether it saturates at `max_throughput_ops`, or at most or least at it, as far as is known.
     """
 
     load: ClosedLoad | OpenLoad
@@ -158,6 +160,7 @@ class Bounds:
     notes: list[str]
     from_s: float | None = None
     until_s: float | None = None
+    bound: Bound = "at"
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values, with the fields of the load next to the others."""
@@ -237,6 +240,7 @@ def bounds(
         _balanced_job(mix, exact) if closed else Unavailable("they apply to closed loops only"),
         notes(network, mix.routes, mix.demands, mix.background),
         *((None, None) if mix.limit is None else mix.limit.stretch),
+        "at" if mix.limit is None else mix.limit.bound,
     )
 
 

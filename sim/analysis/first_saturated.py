@@ -14,7 +14,7 @@ from typing import Literal
 
 from sim.analysis.capacity import Capacity
 from sim.analysis.offered_load import OfferedLoad
-from sim.analysis.stable_rate import RateLimit
+from sim.analysis.stable_rate import Bound, RateLimit
 from sim.analysis.station_load import StationLoad, busiest
 
 Basis = Literal["demands", "utilization"]
@@ -39,6 +39,7 @@ class Saturation:
         basis: ``demands``: by expected service demands; ``utilization``: the rate of the run over its utilisation.
         headroom: the capacity over the present rate.
         from_s, until_s: the stretch of the run to which capacity and headroom apply; None: the whole run, or its end.
+        bound: whether the capacity is known, or only its greatest or least value.
     """
 
     station: str
@@ -49,6 +50,7 @@ class Saturation:
     headroom: float
     from_s: float | None = None
     until_s: float | None = None
+    bound: Bound = "at"
 
 
 def saturation_of(
@@ -110,10 +112,11 @@ def _by_demands(
     """`at_limit_ops`: rate in the stretch of the limit."""
     if limit.stretch != (None, None):
         used, headroom = min(at_limit_ops / limit.ops, 1.0), limit.ops / at_limit_ops if at_limit_ops else math.inf
-        return Saturation(limit.station, limit.role, used, limit.ops, "demands", headroom, *limit.stretch)
+        return Saturation(limit.station, limit.role, used, limit.ops, "demands", headroom, *limit.stretch, limit.bound)
     known = {each.station: each.load for each in busy}
     utilization = known.get(limit.station, min(completed_ops / limit.ops, 1.0))
-    return Saturation(limit.station, limit.role, utilization, limit.ops, "demands", limit.ops / present_ops)
+    headroom = limit.ops / present_ops
+    return Saturation(limit.station, limit.role, utilization, limit.ops, "demands", headroom, bound=limit.bound)
 
 
 def _by_utilization(

@@ -21,7 +21,7 @@ from models.network.network import Network
 from models.store import Spec, before, compile_spec
 from models.work import WORKERS
 from sim.analysis.chance import are_keys_even, without_chance
-from sim.analysis.network_stretches import WHOLE, background_servers, stretches_of
+from sim.analysis.network_stretches import WHOLE, Stretch, background_servers, stretches_of
 from sim.analysis.run_end import compile_until_end, latest_end_s
 from sim.analysis.service_demands import Demands, mean_demands
 from sim.analysis.stable_rate import RateLimit, pools_of, repeats, tried
@@ -65,28 +65,29 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
         InputError: as for `demands_at_saturation`.
     """
     network, requests, demands = demands_at_saturation(spec, trace)
-    limits, pools, changes = [], pools_of(network, requests), bool(network.scenario)
-    first_fault_s, stretches = min(fault_times(spec.faults), default=math.inf), stretches_of(network, requests)
+    pools, changes, stretches = pools_of(network, requests), bool(network.scenario), stretches_of(network, requests)
+    is_known = not (pools or changes or repeats(network, requests))
+    first_fault_s = min(fault_times(spec.faults), default=math.inf)
+    limits = []
     for stretch in stretches:
         if stretch[1] <= first_fault_s < math.inf:
-            limit = at_saturation(before(spec, 0.0), trace).limit
+            healthy = at_saturation(before(spec, 0.0), trace).limit
+            limit = healthy and replace(healthy, from_s=stretch[0], until_s=stretch[1])
         else:
-            limit = limit_of(demands, background_servers(network, requests, stretch))
-        if limit is None:
-            continue
-        limit = replace(limit, from_s=stretch[0], until_s=stretch[1])
-        if not limit.is_tried and (pools or changes or repeats(network, requests)):
-            limit = tried(spec, trace, limit, pools, changes)
-        limits.append(limit if len(stretches) > 1 else replace(limit, from_s=WHOLE[0], until_s=WHOLE[1]))
+            limit = limit_of(demands, background_servers(network, requests, stretch), stretch)
+            limit = limit if is_known or limit is None else tried(spec, trace, limit, pools, changes)
+        if limit is not None:
+            limits.append(limit if len(stretches) > 1 else replace(limit, from_s=WHOLE[0], until_s=WHOLE[1]))
     return Saturated(network, requests, demands, tuple(limits))
 
 
-def limit_of(demands: Demands, busy_servers: Floats | None = None) -> RateLimit | None:
+def limit_of(demands: Demands, busy_servers: Floats | None = None, stretch: Stretch = WHOLE) -> RateLimit | None:
     """Return the resource that saturates first by its demands; None: none does.
 
     Args:
         demands: of the requests.
         busy_servers: how many servers of each station do other work, shape (stations,); None: none.
+        stretch: of the run.
     """
     most_ops = saturation_ops(demands)
     if busy_servers is not None and busy_servers.any():
@@ -95,7 +96,9 @@ def limit_of(demands: Demands, busy_servers: Floats | None = None) -> RateLimit 
         most_ops *= np.clip(1 - busy / servers, _LEAST_FREE, 1.0)
     first = int(most_ops.argmin())
     resource = demands.resources[first]
-    return None if math.isinf(most_ops[first]) else RateLimit(resource.name, resource.role, float(most_ops[first]))
+    if math.isinf(most_ops[first]):
+        return None
+    return RateLimit(resource.name, resource.role, float(most_ops[first]), *stretch)
 
 
 def demands_at_load(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demands]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +38,9 @@ _FULL = 0.985  # fraction of a pool's tokens that are taken on average if there 
 _PRECISION = 1.04  # greatest ratio of the rates between which the limit is
 
 
+Bound = Literal["at", "at most", "at least"]
+
+
 @dataclass(frozen=True)
 class RateLimit:
     """The rate in requests per second at which a store saturates in a stretch of a run, and the resource that does.
@@ -44,6 +48,7 @@ class RateLimit:
     Attributes:
         from_s, until_s: beginning and end of the stretch; an end that is not known is infinite.
         is_tried: whether simulations show that a rate slightly below is served.
+        bound: whether the store saturates at this rate, or at most or least at it, as far as is known.
     """
 
     station: str
@@ -52,6 +57,7 @@ class RateLimit:
     from_s: float = 0.0
     until_s: float = math.inf
     is_tried: bool = False
+    bound: Bound = "at"
 
     @property
     def stretch(self) -> tuple[float | None, float | None]:
@@ -88,38 +94,41 @@ def tried(spec: Spec, trace: Trace, by_demands: RateLimit, pools: Collection[str
     """
     trials = _Trials.of(spec, trace, by_demands, pools)
     if trials is None:
-        return by_demands
+        return replace(by_demands, bound="at most")
     low, high = trials.calm, trials.at(_NEARLY * by_demands.ops)
     if high.is_stable:
-        around = _above(trials, high) if changes else None
-        if around is None:
-            return _at(by_demands, high if changes else None, by_demands.ops)
-        low, high = around
+        if not changes:
+            return replace(by_demands, is_tried=True)
+        low, high = _above(trials, high)
+        if high.is_stable:
+            return replace(_at(by_demands, high.busiest, high.rate_ops), bound="at least")
+        if low.rate_ops < by_demands.ops:
+            return _at(by_demands, low.busiest, by_demands.ops)
     while high.rate_ops > _PRECISION * low.rate_ops:
         trial = trials.at(_next_ops(low.rate_ops, high))
         low, high = (trial, high) if trial.is_stable else (low, trial)
+    first = high.full_pool or low.busiest
+    if low is trials.calm:  # less may be served, but that was not tried
+        return replace(_at(by_demands, first, high.rate_ops), bound="at most")
     most_ops = min(high.rate_ops, max(low.served_ops, high.completed_ops))
-    return _at(by_demands, low if low.busiest else high, math.sqrt(low.served_ops * most_ops))
+    return _at(by_demands, first, math.sqrt(low.served_ops * most_ops))
 
 
-def _at(by_demands: RateLimit, trial: _Trial | None, ops: float) -> RateLimit:
-    """Return a rate that was tried, with the station that is busiest in a trial; None: that by demands."""
+def _at(by_demands: RateLimit, first: StationLoad | None, ops: float) -> RateLimit:
+    """Return a rate that was tried, with the station that limits it; None: that by demands."""
     limit = replace(by_demands, ops=ops, is_tried=True)
-    first = None if trial is None else trial.busiest
     return limit if first is None else replace(limit, station=first.station, role=first.role)
 
 
-def _above(trials: _Trials, low: _Trial) -> tuple[_Trial, _Trial] | None:
-    """Return two rates above that by demands, of which only the first is served; None: there are no such rates.
+def _above(trials: _Trials, low: _Trial) -> tuple[_Trial, _Trial]:
+    """Return two trials of rates, the second of which is higher and not stable, unless all rates tried are.
 
-    `low`: that by demands.
+    `low`: at that by demands, and stable.
     """
     high, most_ops = trials.at(_HIGHER * low.rate_ops), _MOST * low.rate_ops
-    if not high.is_stable:
-        return None
     while high.is_stable and high.rate_ops < most_ops:
         low, high = high, trials.at(_HIGHER * high.rate_ops)
-    return None if high.is_stable else (low, high)
+    return low, high
 
 
 def _next_ops(low_ops: float, high: _Trial) -> float:
@@ -141,7 +150,7 @@ class _Trial:
         errors: fraction of the requests that fail.
         latency_s: mean time of a request.
         busiest: the station with the highest utilisation.
-        is_full: whether a pool has no idle token.
+        full_pool: the fullest pool, if it has no idle token.
     """
 
     rate_ops: float
@@ -150,7 +159,7 @@ class _Trial:
     errors: float
     latency_s: float
     busiest: StationLoad | None
-    is_full: bool
+    full_pool: StationLoad | None
 
     @property
     def served_ops(self) -> float:
@@ -160,7 +169,7 @@ class _Trial:
     @property
     def is_stable(self) -> bool:
         """Whether the requests in flight settle."""
-        return self.growth <= _GROWTH and not self.is_full
+        return self.growth <= _GROWTH and self.full_pool is None
 
 
 @dataclass(frozen=True)
@@ -217,7 +226,7 @@ def _run(spec: Spec, trace: Trace, rate_ops: float, usual_errors: float, pools: 
         float(run.failed.mean()),
         float((run.column("end_s") - arrival_s).mean()),
         busiest(loads),
-        fullest is not None and fullest.load >= _FULL,
+        fullest if fullest is not None and fullest.load >= _FULL else None,
     )
 
 

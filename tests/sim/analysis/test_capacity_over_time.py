@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from cli.tables.verdict import bounds_line, verdict_line
-from models.store import Spec, compile_spec, spec_of
+from models.store import Spec, compile_spec, load_spec, spec_of
 from sim.analysis.bounds import bounds_of
 from sim.analysis.capacity import Capacity, capacity_of
 from sim.analysis.network_stretches import WHOLE, stretches_of
@@ -16,6 +17,7 @@ from sim.analysis.stretches import slump_of
 from sim.analysis.verdict import LoadVerdict, verdict_on_run
 from sim.json_form import to_json
 from sim.simulate import simulate
+from tests.paths import EXAMPLES
 from tests.profiles import NIGHTLY
 from tests.sim.analysis.test_saturation import changed, saturates_at
 from tests.sim.analysis.test_verdict import queue
@@ -138,6 +140,24 @@ def test_the_capacity_of_a_closed_loop_is_that_of_the_stretch_nearest_to_it() ->
     assert [each.until_s for each in capacity.limits] == [10.0, math.inf]
     assert [each.ops for each in capacity.limits] == pytest.approx([1000, 100], rel=0.06)
     assert verdict.saturates_first is not None and verdict.saturates_first.headroom < 1.06
+
+
+def test_a_stretch_with_few_requests_has_a_limit_that_was_not_tried() -> None:
+    short = SLOW.replace("10s", "10ms").replace("20s", "20ms")
+    verdict, capacity = judged(queue(0.2, 1, 6, short))
+    assert {each.bound for each in capacity.limits} == {"at", "at most"}  # before the fault demands tell it
+    assert verdict.saturates_first is not None
+    found = replace(verdict, saturates_first=replace(verdict.saturates_first, bound="at most"))
+    assert " saturates first, at most at 1,000 op/s" in verdict_line(found)
+
+
+def test_the_pool_without_idle_tokens_saturates_first() -> None:
+    """Commits of many members keep their server busy below saturation."""
+    spec = changed(load_spec(EXAMPLES / "ceph/redhat-210-filestore.yaml"), rate=100.0, operations=2000)
+    capacity = capacity_of(spec, generate(spec.workload, 0))
+    assert capacity.least is not None and capacity.least.role == "index shard"
+    assert capacity.capacity_ops == pytest.approx(1000, rel=0.05)
+    assert growth(changed(spec, rate=0.9 * 1000.0, operations=10_000)) < 0.02
 
 
 def test_a_slump_is_where_far_fewer_responses_come() -> None:
