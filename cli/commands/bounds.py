@@ -30,7 +30,7 @@ def command(
     store, requests = read.spec, read.trace
     say_implausible([store], read.whole)
     generated = generate(store.workload, seed or 0) if requests is None else requests
-    result = bounds_of(store, generated)
+    result = bounds_of(store, generated, requests is None)
     if as_json:
         print_json(result, Made.of(store, seed or 0))
         return

@@ -15,9 +15,11 @@ import numpy as np
 
 from models.network.demand_sheet import Requests
 from models.network.network import Network
-from models.store import Spec
+from models.store import Spec, before
 from sim.analysis.bound_notes import may_fail, no_worst_case, notes
+from sim.analysis.enough_requests import with_enough_requests
 from sim.analysis.product_form import closed_means, open_means, why_not
+from sim.analysis.run_end import latest_end_s
 from sim.analysis.saturation import Saturated, at_saturation, demands_at_load, limit_of, saturation_ops
 from sim.analysis.service_demands import Demands, mean_demands
 from sim.analysis.stable_rate import Bound
@@ -25,7 +27,7 @@ from sim.engine.outcome import Floats
 from sim.json_form import to_json
 from traces.errors import InputError
 from traces.statistics.arrivals import arrival_rate_ops
-from traces.trace import Trace
+from traces.trace import Pacing, Trace
 
 
 @dataclass(frozen=True)
@@ -166,22 +168,36 @@ class Bounds:
         return {**to_json(self.load), **rest}
 
 
-def bounds_of(spec: Spec, trace: Trace) -> Bounds:
+def bounds_of(spec: Spec, trace: Trace, generated: bool = True) -> Bounds:
     """Calculate bounds that hold for long runs of a store with the workload of a trace.
 
     The rate at which a resource saturates is that with the deepest queues (`sim.analysis.saturation`), so it is the
     same for all rates and numbers of clients. The demands are those at the load of the trace. Where demands do not tell
     what saturates first, the bottleneck is from simulation, and saturates at a lower rate than the bound of throughput.
 
+    Args:
+        spec: of the store.
+        trace: its requests.
+        generated: whether the trace was generated from the workload of the spec, so that more requests than it has tell
+            the mean demands.
+
     Raises:
         InputError: as for `bounds`, or the spec cannot be modelled.
     """
-    network, requests, demands = demands_at_load(spec, trace)
-    return bounds(network, requests, demands, at_saturation(spec, trace))
+    if spec.faults:
+        spec = before(spec, latest_end_s(spec, trace))
+    enough = with_enough_requests(spec, trace) if generated else trace
+    network, requests, demands = demands_at_load(spec, enough)
+    offered_ops = _rate_ops(trace.arrival_s, trace.pacing) if trace.pacing.loop == "open" else None
+    return bounds(network, requests, demands, at_saturation(spec, enough), offered_ops)
 
 
 def bounds(
-    network: Network, requests: Requests, demands: Demands | None = None, saturated: Saturated | None = None
+    network: Network,
+    requests: Requests,
+    demands: Demands | None = None,
+    saturated: Saturated | None = None,
+    offered_ops: float | None = None,
 ) -> Bounds:
     """Calculate bounds that hold for every long run of the network, for any distribution of service demands.
 
@@ -195,6 +211,7 @@ def bounds(
         network, requests: the mix of requests is that of the rows, each counted once.
         demands: of that mix; None: expected demands (`mean_demands`).
         saturated: the store at saturation; None: its demands are the same.
+        offered_ops: arrivals per second of an open loop; None: those of `requests`.
 
     Raises:
         InputError: there are no requests, those of an open loop arrive all at once, groups have closed loops, or
@@ -206,7 +223,7 @@ def bounds(
             "not known beforehand"
         )
     demands = demands or mean_demands(network, requests)
-    mix = _Mix(network, requests, demands, saturated)
+    mix = _Mix(network, requests, demands, saturated, offered_ops)
     closed = mix.closed
     load = ClosedLoad("closed", mix.clients, mix.think_s) if closed else OpenLoad("open", mix.offered_ops)
     throughput_ops, response_s = _closed(mix) if closed else _open(mix)
@@ -235,12 +252,19 @@ class _Mix:
         limit: the resource that saturates first; None: none does.
     """
 
-    def __init__(self, network: Network, requests: Requests, demands: Demands, saturated: Saturated | None):
+    def __init__(
+        self,
+        network: Network,
+        requests: Requests,
+        demands: Demands,
+        saturated: Saturated | None,
+        offered_ops: float | None,
+    ):
         self.network, self.demands = network, demands
         self.routes = [network.routes[k] for k in np.flatnonzero(demands.fraction)]
         self.closed, self.background = requests.pacing.loop == "closed", bool(requests.background)
         self.clients, self.think_s = requests.pacing.clients, float(requests.think_s.mean())
-        self.offered_ops = math.inf if self.closed else _offered_ops(requests)
+        self.offered_ops = offered_ops or _rate_ops(requests.arrival_s, requests.pacing)
         self.servers = np.array([resource.servers for resource in demands.resources])
         self.low_s, self.high_s = demands.low_s, demands.high_s
         self.may_fail = any(may_fail(network, route) for route in self.routes)
@@ -303,9 +327,11 @@ def _open(mix: _Mix) -> tuple[Between, Between]:
     return _between(low, high), _between(mix.no_contention_s, math.inf)
 
 
-def _offered_ops(requests: Requests) -> float:
-    """Return the mean arrival rate."""
-    rate_ops = arrival_rate_ops(requests.arrival_s, requests.pacing.duration_s)
+def _rate_ops(arrival_s: Floats, pacing: Pacing) -> float:
+    """Return the mean arrival rate of an open loop; infinite for a closed loop, which has none."""
+    if pacing.loop == "closed":
+        return math.inf
+    rate_ops = arrival_rate_ops(arrival_s, pacing.duration_s)
     if math.isinf(rate_ops):
         raise InputError("all requests arrive at once; the bounds of an open loop need an arrival rate")
     return rate_ops

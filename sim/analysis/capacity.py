@@ -17,6 +17,7 @@ from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.station import Station
 from models.store import Spec, before, compile_spec
+from sim.analysis.enough_requests import with_enough_requests
 from sim.analysis.run_end import compile_until_end, latest_end_s
 from sim.analysis.saturation import at_saturation
 from sim.analysis.stable_rate import RateLimit
@@ -79,8 +80,8 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True, end_s: 
 
     Args:
         spec: of the store.
-        trace: the mix of requests is that of its rows, each counted once, or of some of a long trace; its rate does not
-            matter.
+        trace: the mix of requests is that of its rows, each counted once, of some of a long trace, or of more requests
+            of the same workload than a short one has; its rate does not matter.
         generated: whether the trace was generated from the workload of the spec; None: if it has the same rate.
         end_s: time in s from which faults do not count, such as the end of a run; None: the latest end that a run of
             the trace may have, which in a closed loop is far later (`latest_end_s`).
@@ -89,7 +90,10 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True, end_s: 
     if generated is None:
         generated = _has_rate(trace, spec.workload.total_rate)
     rate_ops = spec.workload.total_rate if generated else None
-    faults = _faults_of(before(spec, latest_end_s(spec, trace))) if spec.faults else ()
+    if spec.faults:
+        spec = before(spec, latest_end_s(spec, trace))
+    trace = with_enough_requests(spec, trace) if generated else trace
+    faults = _faults_of(spec)
     try:
         if trace.pacing.loop == "mixed":
             raise InputError("how many requests each closed loop issues is not known beforehand")

@@ -17,13 +17,18 @@ from sim.engine.outcome import Floats
 _LEVEL = 0.01  # of the tests whether equal stations have different demands
 
 
-def without_chance(demands: Demands) -> Demands:
+def without_chance(demands: Demands, usual: Demands | None = None) -> Demands:
     """Return the demands with the differences between stations of a role that chance does not explain.
 
     The demands are those of the requests at hand. If other requests of the same workload would load other stations,
     each station has the mean of its role. If some of the spread is more than chance, that part of it is left (as in
     the estimator of James and Stein, Proceedings of the Fourth Berkeley Symposium 1, 1961); if a single station has
     more than chance explains, as one with a popular object, all of it is left.
+
+    Args:
+        demands: those of the requests at hand.
+        usual: those of other keys, in whose proportions equal stations would be loaded but for chance, because
+            placement is uneven; None: equally.
     """
     low_s, high_s, requested = demands.low_s.copy(), demands.high_s.copy(), demands.requested.copy()
     alike: dict[tuple[object, ...], list[int]] = {}
@@ -31,11 +36,15 @@ def without_chance(demands: Demands) -> Demands:
         alike.setdefault(_kind(k, resource), []).append(k)
     for members in alike.values():
         if len(members) > 1 and low_s[members].any():
-            part = _beyond_chance(low_s[members], demands.low_error_s[members])
+            weight = np.ones(len(members))
+            if usual is not None and usual.low_s[members].any():
+                weight = usual.low_s[members] / usual.low_s[members].mean()
+            expected_s = weight * low_s[members].mean()
+            part = _beyond_chance(low_s[members], expected_s, demands.low_error_s[members])
             for figures in (low_s, high_s, requested):
                 mean = figures[members].mean()
                 if np.isfinite(mean):
-                    figures[members] = mean + part * (figures[members] - mean)
+                    figures[members] = weight * mean + part * (figures[members] - weight * mean)
     return replace(demands, low_s=low_s, high_s=high_s, requested=requested)
 
 
@@ -62,9 +71,9 @@ def _kind(k: int, resource: Resource) -> tuple[object, ...]:
     return resource.role, resource.kind, resource.servers, len(resource.stations)
 
 
-def _beyond_chance(load: Floats, error: Floats) -> float:
-    """Return the part of the spread of equal stations' loads, with these standard errors, that is not chance."""
-    apart, count = load - load.mean(), len(load)
+def _beyond_chance(load: Floats, expected: Floats, error: Floats) -> float:
+    """Return the part of what loads with these standard errors are apart from the expected ones that is not chance."""
+    apart, count = load - expected, len(load)
     noise, spread = float((error**2).mean()), float((apart**2).mean())
     if spread <= 1e-18 * load.mean() ** 2:
         return 0.0

@@ -283,7 +283,8 @@ class Places:
         if not members:
             return
         kinds: dict[Station, int] = {}
-        plain = (replace(station, name="", indices=(), shares_server=False) for station in self.network.stations)
+        stations = self.network.stations
+        plain = (replace(station, name="", indices=(), shares_server=False, parts=1) for station in stations)
         kind = np.array([kinds.setdefault(station, len(kinds)) for station in plain])
         absent = np.array([station.role == NOWHERE.role for station in self.network.stations])
         changed = targets(self.network, Kind.SPEED)

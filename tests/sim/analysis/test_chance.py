@@ -89,3 +89,19 @@ def test_stations_that_share_a_server_saturate_together() -> None:
     assert (found.bottleneck, found.max_throughput_ops) == ("drive, log", pytest.approx(200))
     apart = bounds(replace(both, stations=(drive, replace(log, shares_server=False))), requests(np.zeros(10)))
     assert (apart.bottleneck, apart.max_throughput_ops) == ("drive", pytest.approx(1000 / 3))
+
+
+def test_uneven_placement_stays_if_keys_seem_uneven() -> None:
+    """Few requests cannot show it themselves: then it is that of other keys, apart from popular objects."""
+    table = np.append(EVEN, np.full(40, 3))
+    expected_s = np.bincount(table, minlength=DRIVES) / len(table) * 1e-3
+    for seed in range(10):
+        few = requests(random_keys(seed, 500))
+        usual = without_chance(mean_demands(network(table), few, any_keys=[0]))
+        found_s = without_chance(mean_demands(network(table), few), usual).low_s[:DRIVES]
+        assert found_s.argmax() == 3
+        assert found_s[3] == pytest.approx(expected_s[3], rel=0.35)
+        popular = requests(np.where(np.arange(500) % 5 == 0, 7, random_keys(seed, 500)))
+        found_s = without_chance(mean_demands(network(table), popular), usual).low_s[:DRIVES]
+        assert found_s.argmax() == 7
+        assert found_s[7] > 0.2e-3

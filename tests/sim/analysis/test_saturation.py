@@ -206,6 +206,27 @@ def test_no_settled_run_serves_more_than_the_bound_of_few_requests(name: str, cl
     assert least * most_ops <= served_ops <= 1.02 * most_ops  # 2 %: the sizes and operations drawn
 
 
+@pytest.mark.parametrize(
+    ("name", "workload"),
+    [
+        ("minio/two-pools.yaml", {}),  # a quarter of the objects is in the slow pool
+        ("minio-12-hdd.yaml", {"mix": {"GET": 90, "PUT": 10}}),
+        ("ceph/box.yaml", {"keys": {"kind": "uniform", "count": 1_000_000}}),  # drives serve commits in parts
+        ("ceph/radosbench.yaml", {}),  # some placement groups more on some OSDs
+        ("minio.yaml", {"object_size": {"kind": "lognormal", "mean": "64KiB", "cv": 1.0}}),
+    ],
+)
+def test_few_requests_have_the_rate_of_many(name: str, workload: dict[str, Any]) -> None:
+    """Which requests a short run has, and on which drives, is chance."""
+    spec = example(name)
+    many = saturates_at(changed(spec, rate=1.0, operations=20_000, **workload))
+    for seed in range(4):
+        few = changed(spec, rate=1.0, operations=200, **workload)
+        found = bounds_of(few, generate(few.workload, seed))
+        assert found.max_throughput_ops == saturates_at(few, seed) == pytest.approx(many, rel=0.03)
+        assert found.load.offered_ops == pytest.approx(1.0, rel=0.3)
+
+
 def test_find_and_plan_use_the_same_rate() -> None:
     spec = example("hdd")
     most_ops = saturates_at(spec)

@@ -1,0 +1,400 @@
+"""What a forecast of a random spec says that contradicts a long run, or itself.
+
+Each function returns sentences; none if all agrees. A contradiction by a short run may be chance or its start, so it
+counts only if it remains in runs that are several times as long.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from models.store import Spec, compile_spec
+from sim.analysis.bounds import bounds_of
+from sim.analysis.capacity import Capacity, capacity_of
+from sim.analysis.first_saturated import FULL, TOLERATED
+from sim.analysis.offered_load import last_end_s, load_of
+from sim.analysis.verdict import FAILING, LoadVerdict, verdict_on_run
+from sim.engine.compiled import engine as compiled_engine
+from sim.engine.outcome import Program
+from sim.engine.reference import engine as simpy_engine
+from sim.simulate import simulate
+from tests.random_specs import Mapping, RandomSpec, doubled
+from traces.errors import InputError
+from traces.run import Run
+from traces.workload.generate import generate
+
+LENGTHS = (1_500, 6_000, 24_000)
+"""Requests of a run, and of those that repeat it if they contradict a forecast."""
+ROWS = 1_000
+"""Requests from which the rate at saturation is calculated."""
+BELOW, ABOVE = 0.9, 1.1
+"""Rates as fractions of that at saturation: the first is served, the second is not."""
+_SERVED, _LEAST_SERVED = 0.985, 0.955
+"""Responses per arrival from which a rate is served, and below which it is not, in a run of any length; in the longest,
+the first decides: where only some requests need what saturates, the others are served at any rate."""
+_SETTLED = 0.4  # fraction of the time after which is counted
+_NOISE = 3.0  # standard errors
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A random spec with what is calculated from it once."""
+
+    random: RandomSpec
+
+    def open_loop(self, rate_ops: float, operations: int, **more: object) -> Spec:
+        """Return the spec with an open loop."""
+        return self.random.spec({"rate": rate_ops, "operations": operations}, **more)
+
+    def closed_loop(self, clients: int, operations: int) -> Mapping:
+        """Return the pacing of a closed loop; a duration limits the store's own work, which needs one."""
+        pacing: Mapping = {"clients": clients, "operations": operations}
+        if self.has_background:
+            pacing["duration"] = operations / (self.capacity_ops or 100.0) * 2
+        return pacing
+
+    @cached_property
+    def has_background(self) -> bool:
+        """Whether the store has work of its own."""
+        if self.random.has_groups:
+            return False
+        spec = self.open_loop(100.0, 20)
+        return bool(compile_spec(spec, generate(spec.workload, 0))[1].background)
+
+    @cached_property
+    def capacity(self) -> Capacity:
+        """The capacity of the store for its workload; of an open loop, whose rate does not matter."""
+        spec = self.open_loop(1.0, ROWS)
+        return capacity_of(spec, generate(spec.workload, 0))
+
+    @cached_property
+    def capacity_ops(self) -> float | None:
+        """The rate at saturation; None: no station limits the rate, or it is not known."""
+        return None if self.random.has_groups else self.capacity.capacity_ops
+
+
+def of_saturation(subject: Subject) -> list[str]:
+    """A rate 10 % below that at saturation is served, one 10 % above is not, and the verdict says so."""
+    most_ops = subject.capacity_ops
+    if most_ops is None:
+        return []
+    return [line for factor in (BELOW, ABOVE) for line in _at(subject, factor, most_ops)]
+
+
+def _at(subject: Subject, factor: float, most_ops: float) -> list[str]:
+    found: list[str] = []
+    for operations in LENGTHS:
+        spec = subject.open_loop(factor * most_ops, operations)
+        trace = generate(spec.workload, 1)
+        run = simulate(spec, trace, seed=1)
+        served = served_fraction(run)
+        # Without the store's own work, which has its times, the capacity is the same for all loads.
+        known = None if subject.has_background else replace(subject.capacity, rate_ops=factor * most_ops)
+        verdict = verdict_on_run(run, known) if known is not None else verdict_of_run(spec, run)
+        assert verdict is not None
+        found = [f"{line} ({operations} requests)" for line in _of_verdict(verdict, run)]
+        limit = _SERVED if factor < 1 or operations == LENGTHS[-1] else _LEAST_SERVED
+        if (served > limit) != (factor < 1):
+            found.append(f"{served:.3f} of {factor:g} x {most_ops:.5g} op/s served ({operations} requests)")
+        if verdict.overloaded != (factor > 1):
+            found.append(f"{verdict.status} at {factor:g} x {most_ops:.5g} op/s ({operations} requests)")
+        first = verdict.saturates_first
+        if first is not None and abs(first.capacity_ops / most_ops - 1) > 0.1:
+            found.append(f"{first} at {factor:g} x {most_ops:.5g} op/s ({operations} requests)")
+        if not found:
+            return []
+    return found
+
+
+def verdict_of_run(spec: Spec, run: Run) -> LoadVerdict | None:
+    """Return the verdict as commands state it; None: the run has no requests."""
+    assert run.trace is not None
+    return verdict_on_run(run, capacity_of(spec, run.trace, end_s=last_end_s([load_of(run)])))
+
+
+def served_fraction(run: Run) -> float:
+    """Return responses as a fraction of arrivals in the last part of the time of arrivals."""
+    arrival_s, end_s = run.column("arrival_s"), run.column("end_s")
+    until_s = float(arrival_s.max())
+    from_s = _SETTLED * until_s
+    arrived = int((arrival_s >= from_s).sum())
+    ended = int(((end_s >= from_s) & (end_s < until_s)).sum())
+    return ended / arrived
+
+
+def of_bounds(subject: Subject) -> list[str]:
+    """No settled run serves more than the bounds of few requests."""
+    if subject.capacity_ops is None:
+        return []
+    found: list[str] = []
+    clients = subject.random.clients
+    short = subject.random.spec(subject.closed_loop(clients, ROWS))
+    bounds = bounds_of(short, generate(short.workload, 0))
+    most_ops = bounds.throughput_ops.high
+    stated_ops = bounds.max_throughput_ops
+    if stated_ops is None or abs(stated_ops / subject.capacity_ops - 1) > 0.02:
+        found.append(f"saturates at {stated_ops} op/s, but {subject.capacity_ops} in an open loop")
+    if most_ops is None:
+        return found
+    for operations in LENGTHS:
+        spec = subject.random.spec(subject.closed_loop(clients, operations))
+        run = simulate(spec, generate(spec.workload, 3), seed=3)
+        end_s = np.sort(run.column("end_s")[~run.failed])
+        first, last = int(0.2 * len(end_s)), int(0.9 * len(end_s)) - 1
+        served_ops = (last - first) / (end_s[last] - end_s[first])
+        by_chance = 0.02 + _NOISE * math.sqrt(_spread(end_s[first:last]) / (last - first))
+        if served_ops <= most_ops * (1 + by_chance):
+            return found
+    return [*found, f"{clients} clients get {served_ops:.5g} op/s of at most {most_ops:.5g} ({operations} requests)"]
+
+
+def _spread(end_s: np.ndarray) -> float:
+    """Return the dispersion of the numbers of responses in equal times, at most that of a Poisson process."""
+    counts = np.histogram(end_s, 20)[0]
+    return float(min(counts.var() / max(counts.mean(), 1e-9), 20.0))
+
+
+def of_late_faults(subject: Subject) -> list[str]:
+    """A fault after the end is as none, to the bit."""
+    random = subject.random
+    if not random.faults:
+        return []
+    pacing = pacing_of(subject, 400)
+    plain = random.spec(pacing, policies=True)
+    trace = generate(plain.workload, 2)
+    without = simulate(plain, trace, seed=2)
+    end_s = float(without.column("end_s").max()) if len(without) else 1.0
+    late = random.spec(pacing, policies=True, faults=random.faults_in(max(end_s, 1e-3), 3.0))
+    run = simulate(late, trace, seed=2)
+    found = [f"a fault after the end changes the {name}" for name, a, b in (
+        ("requests", without.requests, run.requests), ("stations", without.stations, run.stations)
+    ) if not a.equals(b)]  # fmt: skip
+    a, b = verdict_of_run(plain, without), verdict_of_run(late, run)
+    if a != b:
+        found.append(f"a fault after the end changes the verdict: {a} / {b}")
+    return found
+
+
+def pacing_of(subject: Subject, operations: int) -> Mapping:
+    """Return the pacing of a run at the load of the random spec."""
+    random = subject.random
+    if random.has_groups:
+        return {"duration": operations / 4000}
+    if random.load is None or subject.capacity_ops is None:
+        return subject.closed_loop(random.clients, operations)
+    return {"rate": random.load * subject.capacity_ops, "operations": operations}
+
+
+def _long(subject: Subject, operations: int) -> tuple[Spec, Run]:
+    """Simulate the spec with policies and faults."""
+    random, pacing = subject.random, pacing_of(subject, operations)
+    plain = random.spec(pacing, policies=True)
+    trace = generate(plain.workload, 4)
+    span_s = float(trace.arrival_s.max(initial=0.0))
+    if random.faults and not span_s:
+        run = simulate(plain, trace, seed=4)
+        span_s = float(run.column("end_s").max(initial=1e-3))
+    spec = random.spec(pacing, policies=True, faults=random.faults_in(span_s or 1.0)) if random.faults else plain
+    return spec, simulate(spec, trace, seed=4, critical_path=True)
+
+
+def of_run(subject: Subject) -> list[str]:
+    """Requests, work and words of a run with policies and faults agree."""
+    spec, run = _long(subject, LENGTHS[0])
+    found = [*_of_conservation(subject, spec, run)]
+    verdict = verdict_of_run(spec, run)
+    if verdict is not None:
+        found += _of_verdict(verdict, run)
+    return found
+
+
+def _of_conservation(subject: Subject, spec: Spec, run: Run) -> Iterator[str]:
+    """Yield what is lost or made, and what breaks Little's formula."""
+    arrival_s, start_s, end_s = (run.column(name) for name in ("arrival_s", "start_s", "end_s"))
+    if not len(run):
+        return
+    workload = spec.workload
+    if workload.rate is not None and run.trace is not None and len(run) != run.trace.issued:
+        stays = any(fault.kind in ("drive_frozen", "link_down") for fault in spec.faults)
+        if not stays:
+            yield f"{run.trace.issued} requests in, {len(run)} out"
+    if ((run.column("winner") == 0) != run.failed).any() or (run.column("winner") > run.column("attempts")).any():
+        yield "the winning attempt contradicts the error"
+    retries = spec.client.retry.retries
+    if (run.column("attempts") > 2 * (1 + retries)).any():
+        yield "more attempts than the policies allow"
+    if (end_s < start_s).any() or (start_s < arrival_s - 1e-12).any():
+        yield "a request ends before it starts, or starts before it arrives"
+    moved = run.column("transfer_bytes")
+    if (moved < 0).any() or (not workload.ranges and (moved > run.column("size_bytes")).any()):
+        yield "more bytes are transferred than the object has"
+    if workload.rate is None and not workload.groups:
+        clients = run.column("client")
+        order = np.lexsort((start_s, clients))
+        same = clients[order][1:] == clients[order][:-1]
+        if (start_s[order][1:] < end_s[order][:-1] - 1e-9)[same].any():
+            yield "a client has two requests at once"
+        span_s = float(end_s.max() - start_s.min())
+        if span_s and float((end_s - start_s).sum()) / span_s > workload.clients * (1 + 1e-9):
+            yield "Little: more requests in progress than clients"
+    assert run.stations is not None
+    for row in run.stations.to_pylist():
+        if row["servers"] is not None and not -1e-9 <= row["utilization"] <= 1 + 1e-6:
+            yield f"{row['name']} is {row['utilization']:.3f} busy"
+        if row["mean_queue"] < -1e-9 or not math.isfinite(row["mean_queue"]):
+            yield f"{row['name']} has a queue of {row['mean_queue']}"
+    if run.critical_path is not None and run.critical_path.num_rows:
+        path = run.critical_path
+        parts_s = path.column("waiting_s").to_numpy() + path.column("service_s").to_numpy()
+        total_s = np.bincount(path.column("request").to_numpy(), parts_s, len(run))
+        if not np.allclose(total_s[~run.failed], (end_s - start_s)[~run.failed], rtol=1e-6, atol=1e-8):
+            yield "a critical path does not add up to the latency"
+
+
+def _of_verdict(verdict: LoadVerdict, run: Run) -> list[str]:
+    """The words of a verdict agree with the figures next to it."""
+    errors = float(run.failed.mean())
+    good = verdict.status in ("healthy", "near saturation", "saturated")
+    found = []
+    if good and errors > TOLERATED:
+        found.append(f"{verdict.status}, but {errors:.2%} of the requests fail")
+    if errors >= FAILING and verdict.status != "failing":
+        found.append(f"{verdict.status}, but {errors:.2%} of the requests fail")
+    if abs(verdict.errors - errors) > 1e-9:
+        found.append(f"{verdict.errors:.2%} of the requests fail, but {errors:.2%} in the run")
+    if verdict.offered_ops is not None and verdict.served_ops > verdict.offered_ops * (1 + 1e-9):
+        found.append(f"{verdict.served_ops:.5g} of {verdict.offered_ops:.5g} op/s served")
+    total = sum(each.served_ops for op, each in verdict.ops.items() if "." not in op)
+    if abs(total - verdict.served_ops) > 1e-6 * max(total, 1e-9):
+        found.append(f"{verdict.served_ops:.5g} op/s served, but {total:.5g} by operation")
+    first = verdict.saturates_first
+    if first is not None:
+        if not 0 <= first.utilization <= 1 + 1e-6 or not first.capacity_ops > 0:
+            found.append(f"{first} is impossible")
+        if verdict.status == "healthy" and (first.utilization > 0.95 or first.headroom < 1):
+            found.append(f"healthy, but {first}")
+        if verdict.status == "healthy" and busiest(run) > 0.98:
+            found.append(f"healthy, but a station is {busiest(run):.1%} busy")
+        if verdict.status == "saturated" and first.utilization < FULL:
+            found.append(f"saturated, but {first}")
+        if verdict.overloaded and first.capacity_ops > (verdict.offered_ops or math.inf) * 1.01 and not errors:
+            found.append(f"overloaded at {verdict.offered_ops}, but {first}")
+    return found
+
+
+def busiest(run: Run) -> float:
+    """Return the greatest utilisation of a station that requests may have to wait for."""
+    assert run.stations is not None
+    rows = run.stations.to_pylist()
+    return max((r["utilization"] for r in rows if r["servers"] is not None and r["role"] != "background workers"),
+               default=0.0)  # fmt: skip
+
+
+def of_hardware(subject: Subject) -> list[str]:
+    """More hardware does not lower the rate at saturation, and requests are not slower beyond noise."""
+    if subject.capacity_ops is None:
+        return []
+    found = []
+    for path, random in more_hardware(subject):
+        more, change = Subject(random), f"{'.'.join(path)} x 2"
+        try:
+            most_ops = more.capacity_ops
+        except InputError:  # such as drives that no erasure sets fit
+            continue
+        if most_ops is not None and most_ops < subject.capacity_ops * 0.95:
+            found.append(f"{change}: {subject.capacity_ops:.5g} -> {most_ops:.5g} op/s at saturation")
+        elif path not in MOVES_WORK:
+            found += _slower(subject, more, change)
+    return found
+
+
+def _slower(subject: Subject, more: Subject, change: str) -> list[str]:
+    line = ""
+    for operations in LENGTHS:
+        pairs = []
+        for seed in range(3):
+            means = []
+            for each in (subject, more):
+                spec = each.open_loop(0.7 * subject.capacity_ops, operations)
+                means.append(float(simulate(spec, generate(spec.workload, seed), seed=seed).latency_s.mean()))
+            pairs.append(math.log(means[1] / means[0]) if all(means) else 0.0)
+        mean, error = float(np.mean(pairs)), float(np.std(pairs, ddof=1) / math.sqrt(len(pairs)))
+        line = f"{change}: latency {math.exp(mean) - 1:+.1%} ± {error:.1%} ({operations} requests)"
+        if mean <= 0.02 + 4 * error:
+            return []
+    return [line]
+
+
+_MORE = (
+    ("hosts", "count"), ("hosts", "cores"), ("hosts", "nic"), ("drives", "count"), ("hosts", "drives"),
+    ("proxies", "count"), ("gateways", "count"), ("gateways", "cores"), ("client", "cores"), ("client", "nic"),
+)  # fmt: skip
+MOVES_WORK = (("hosts", "count"), ("drives", "count"), ("hosts", "drives"), ("gateways", "count"), ("proxies", "count"))
+"""More of these move work elsewhere, so that single requests may take longer: fewer accesses are local to the host that
+coordinates a request, or a request has more of them. Only the rate at saturation is compared."""
+
+
+def is_compared(subject: Subject, path: tuple[str, str]) -> bool:
+    """Whether the rate at saturation with twice as much of a part must not be lower.
+
+    It may be with more hosts or drives if a request then takes more work: calls of other hosts where all was local or
+    a single host has all requests, wider erasure sets; or if chance places objects anew, of which there are few places.
+    """
+    data = subject.random.data
+    hosts, section = data.get("hosts") or {}, data[path[0]]
+    if path not in MOVES_WORK:
+        return True
+    is_alone = path == ("hosts", "count") and hosts.get("count", 1) == 1
+    has_few_places = (data.get("ring") or {}).get("part_power", 10) < 8
+    keys = data["workload"].get("keys") or {}
+    has_few_keys = isinstance(keys, dict) and keys.get("count", 1000) < 1000
+    is_wider = data["store"] == "minio" and (data.get("erasure") or {}).get("set_size") is None
+    goes_elsewhere = data.get("distribution") == "single" or section is None
+    return not (is_alone or has_few_places or has_few_keys or is_wider or goes_elsewhere)
+
+
+def more_hardware(subject: Subject) -> Iterator[tuple[tuple[str, str], RandomSpec]]:
+    """Yield the spec with twice as much of one part that it names, and which."""
+    made = [(path, more) for path in _MORE if (more := doubled(subject.random, *path)) and is_compared(subject, path)]
+    if made:
+        yield made[subject.random.seed % len(made)]
+
+
+def of_engines(subject: Subject) -> list[str]:
+    """Both engines give the same outcome to the bit."""
+    random = subject.random
+    pacing = pacing_of(subject, 150)
+    spec = random.spec(pacing, policies=True, faults=random.faults_in(0.5))
+    trace = generate(spec.workload, 5)
+    network, requests = compile_spec(spec, trace)
+    program = Program.of(network, requests, 5, paths=True)
+    a, b = simpy_engine.run(program), compiled_engine.run(program)
+    return [
+        f"engines differ in {name}"
+        for name in vars(b)
+        if not np.array_equal(np.asarray(getattr(a, name)), np.asarray(getattr(b, name)), equal_nan=True)
+    ]
+
+
+PROPERTIES = {
+    "saturation": of_saturation,
+    "bounds": of_bounds,
+    "late faults": of_late_faults,
+    "run": of_run,
+    "hardware": of_hardware,
+    "engines": of_engines,
+}
+
+
+def is_excluded(name: str, subject: Subject) -> bool:
+    """Whether a condition with a known reason keeps a property from being checked."""
+    return any(applies(subject) for applies in EXCLUDED.get(name, ()))
+
+
+EXCLUDED: dict[str, tuple[Callable[[Subject], bool], ...]] = {}
+"""Conditions under which a property is not checked, each a function whose docstring has the reason."""
