@@ -118,7 +118,11 @@ def first_outputs(size: float) -> Ratios:
 def readers(size: float) -> Ratios:
     """CPU time of bare loops over that of readers."""
     rows = output_of("readers/readers.py", *READERS, "--requests", f"{max(1000, int(200_000 * size))}", "--repeat", "1")
-    return {f"{row['format']}: {row['loop']} / reader": row["cpu_ratio"] for row in rows}
+    ratios = {f"{row['format']}: {row['loop']} / reader": row["cpu_ratio"] for row in rows}
+    proxies = output_of(
+        "readers/proxy_imports.py", "--requests", f"{max(1000, int(200_000 * size))}", "--repeat", "1", "--json"
+    )
+    return ratios | {"import: S3 lines / nginx lines": proxies["ratios"]["cpu_s"]}
 
 
 MEASURED: dict[str, tuple[str, Callable[[float], Ratios]]] = {

@@ -76,6 +76,8 @@ TINY = {
     "page_cache.py": "predict --out runs",
     "published/fit_reference.py": "minio-hdd-s3bench --size 0.01",
     "readers/fuzz_readers.py": "rgw-beast-log --seconds 1",
+    "readers/fuzz_options.py": "--inputs 3 --seed 1",
+    "readers/proxy_imports.py": "--requests 200 --repeat 1",
     "readers/readers.py": "oracle-general --requests 1000 --repeat 1",
     "recover_truth.py": "{examples}/demo/minio.yaml --trials 1 --size 0.01",
     "run_quality.py": "--trials 1 --size 0.1",

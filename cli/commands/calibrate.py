@@ -32,7 +32,7 @@ from traces.run import Run
 from traces.spec_file import load_mapping
 from validate.calibration.calibrate import calibrate
 from validate.calibration.parameters import Parameter, chosen
-from validate.calibration.published import published_rows
+from validate.calibration.published import doubts_of, published_rows
 from validate.compare.server_trace import IN_RUN, matched
 
 
@@ -110,6 +110,8 @@ def command(
     data = overridden(load_mapping(spec), assignments)
     store = checked(data, str(spec), assignments)
     published = published_rows(tables or (), data, store, str(spec))
+    for doubt in doubts_of(published):
+        say(f"warning: {doubt}")
     parameters = chosen(store, [Parameter.parse(text) for text in added or ()], fixed or ())
     folders = run_folders(runs) if runs else []
     named = list(zip(run_names(folders), [Run.read(folder) for folder in folders], strict=True))

@@ -37,6 +37,7 @@ from traces.spec_file import override
 from traces.tables import atomic_file
 from validate.calibration.profile import Profile
 from validate.reference.cases import CASES, Case, UserTable, case_named
+from validate.reference.doubtful_rows import doubtful_rows
 from validate.reference.forecast import forecast
 from validate.reference.rows import DURATION, is_steady
 
@@ -215,7 +216,10 @@ def _case(name: str | None, spec: Path | None, table: Path | None, profile: Path
     if spec is None or table is None:
         raise InputError("give NAME of a case (see 'tailcast reference list'), or both --spec and --table")
     written = () if profile is None else Profile.read(profile).written(profile.name)
-    return UserTable.read(spec, spec_mapping(spec, profile), table, written)
+    found = UserTable.read(spec, spec_mapping(spec, profile), table, written)
+    for doubt in doubtful_rows(found.rows, found.data, str(spec), table):
+        say(f"warning: {doubt}")
+    return found
 
 
 def _grid(result: dict[str, Any]) -> Grid:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
 import sys
 import tarfile
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +24,10 @@ from traces.results.registry import result_format_of
 from traces.suggestions import instead, no_such_file
 
 STDIN = Path("-")
+
+NO_FILE = "is a link or a device"
+OUTSIDE = "has a path that leads out of the archive"
+"""Why members of archives are skipped."""
 
 _USTAR_AT, _USTAR = 257, b"ustar"
 
@@ -57,7 +63,7 @@ def inputs(files: Sequence[Path], scratch: Path, zone: str) -> Inputs:
         if path.is_dir():
             _add_folder(found, path, scratch, zone)
         elif path == STDIN or (path.exists() and not stat.S_ISREG(path.stat().st_mode)):
-            _add_file(found, _copied(path, scratch, len(found.sources)), path, scratch, zone)
+            _add_file(found, _copied(path, scratch), path, scratch, zone)
         elif not path.exists():
             raise InputError(no_such_file(path))
         else:
@@ -91,14 +97,22 @@ def _add_members(found: Inputs, archive: Source, scratch: Path, zone: str) -> No
         with tarfile.open(fileobj=_Stream(archive.pieces()), mode="r|") as members:  # type: ignore[call-overload]
             for member in members:
                 name = archive.name / member.name
-                if not member.isfile() or is_hidden(Path(member.name.removeprefix("./"))):
+                if not member.isfile():
+                    if not member.isdir():
+                        found.skipped[str(name)] = NO_FILE
+                    continue
+                inside = Path(member.name.removeprefix("./"))
+                if inside.is_absolute() or ".." in inside.parts:
+                    found.skipped[str(name)] = OUTSIDE
+                    continue
+                if is_hidden(inside):
                     continue
                 if is_no_log(name.name):
                     found.skipped[str(name)] = NO_LOG
                     continue
                 content = members.extractfile(member)
                 assert content is not None
-                _add_file(found, _saved(content, scratch, len(found.sources)), name, scratch, zone)
+                _add_file(found, _saved(content, scratch), name, scratch, zone)
     except (tarfile.TarError, EOFError) as error:
         raise InputError(f"{archive.name}: cannot be read as a tar archive: {error}") from error
     if archive.truncated:
@@ -124,24 +138,25 @@ class _Stream:
         return data[:size]
 
 
-def _copied(path: Path, scratch: Path, number: int) -> Path:
+def _copied(path: Path, scratch: Path) -> Path:
     """Copy a stream to a file: it can be read once only, but its format is detected first."""
     if path == STDIN:
         if sys.stdin.isatty():
             raise InputError("-: the standard input is a terminal; pipe a log into it")
-        return _saved(sys.stdin.buffer, scratch, number)
+        return _saved(sys.stdin.buffer, scratch)
     try:
         with path.open("rb") as stream:
-            return _saved(stream, scratch, number)
+            return _saved(stream, scratch)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _saved(stream: IO[bytes], scratch: Path, number: int) -> Path:
-    copy = scratch / f"input-{number}"
-    with copy.open("wb") as file:
+def _saved(stream: IO[bytes], scratch: Path) -> Path:
+    """Save a stream under a name that no other one has: an archive is read while its members are saved."""
+    number, path = tempfile.mkstemp(prefix="input-", dir=scratch)
+    with os.fdopen(number, "wb") as file:
         shutil.copyfileobj(stream, file, 1 << 20)
-    return copy
+    return Path(path)
 
 
 def formats_of(sources: Sequence[Source], name: str | None, columns: Columns | None) -> list[Format | None]:

@@ -83,6 +83,8 @@ def read_logs(
     report, before = ImportReport(strict), 0
     sizes = [source.path.stat().st_size for source in sources]
     for source, format, size in zip(sources, formats, sizes, strict=True):
+        if format is None:  # the file has no content
+            report.end(source.name, source.truncated)
         for batch in format.read(source, report) if format else ():
             log.add(batch)
             progress("read", before + source.position_bytes, sum(sizes))

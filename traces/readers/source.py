@@ -140,7 +140,8 @@ class Source:
             held += piece
             if len(held) >= HEAD_BYTES:
                 break
-        self.truncated = None
+        if held:
+            self.truncated = None
         return held[:HEAD_BYTES]
 
     def pieces(self) -> Iterator[bytes]:

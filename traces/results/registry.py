@@ -11,18 +11,22 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from traces.errors import InputError
+from traces.results.contradictions import contradictions
 from traces.results.formats import (
     cosbench,
     elbencho,
     fio,
     hsbench,
+    mc_perf,
     rados_bench,
+    s3_benchmark,
     s3bench,
     warp,
     warp_analysis,
+    warp_printed,
 )
 from traces.results.formats.format import ResultFormat
-from traces.results.schema import KIND, RESULTS, notes_of, table_of
+from traces.results.schema import KIND, RESULTS, Result, Results, notes_of, percent_of, table_of
 from traces.results.source import head_of, text_of
 from traces.results.values import header_of
 from traces.suggestions import no_such_file
@@ -36,12 +40,16 @@ FORMATS: tuple[ResultFormat, ...] = (
     cosbench.HISTOGRAM,
     hsbench.CSV,
     hsbench.JSON,
+    hsbench.TEXT,
     elbencho.CSV,
     elbencho.JSON,
     fio.FORMAT,
     rados_bench.TEXT,
     rados_bench.JSON,
     s3bench.FORMAT,
+    warp_printed.FORMAT,
+    s3_benchmark.FORMAT,
+    mc_perf.FORMAT,
 )
 """All formats; a file is of the first that recognises it."""
 
@@ -67,7 +75,7 @@ def description_of(path: Path) -> str | None:
     """Return what a file of results is, such as ``results of warp``; None if it is something else."""
     if not path.is_file():
         return None
-    if _is_own(path):
+    if is_table(path):
         return _TABLE
     found = result_format_of(path.name, head_of(path))
     return None if found is None else found.name
@@ -83,7 +91,7 @@ def read_results(path: Path) -> pa.Table:
         raise InputError(f"{path}: is a folder; name the file with the results")
     if not path.exists():
         raise InputError(no_such_file(path))
-    if _is_own(path):
+    if is_table(path):
         return read_table(path)
     found = result_format_of(path.name, head_of(path))
     if found is None:
@@ -91,7 +99,34 @@ def read_results(path: Path) -> pa.Table:
     results = found.read(text_of(path), str(path))
     if not results.rows and not results.notes:
         raise InputError(f"{path}: {found.name}, but without any operation")
-    return table_of(results.rows, results.notes, str(path))
+    return table_of(results.rows, (*results.notes, *_contradictions(results)), str(path))
+
+
+def _is_alone(row: Result, rows: Sequence[Result]) -> bool:
+    """Return whether the clients of an operation spend all their time on requests whose whole latency is known."""
+    together = sum((other.run, other.phase) == (row.run, row.phase) for other in rows)
+    return together == 1 and not row.errors and row.latency != row.first_byte and row.queue_depth in (None, 1)
+
+
+def _contradictions(results: Results) -> list[str]:
+    """Return a note for each operation with figures that contradict each other."""
+    found = []
+    for row in results.rows:
+        per_request = row.objects_per_request in (None, 1)
+        about = ", ".join(str(part) for part in (row.name, row.phase, row.op) if part)
+        found += [
+            f"{about}: {why}"
+            for why in contradictions(
+                ops_per_s=row.ops_per_s if per_request else None,
+                clients=None if row.clients is None else row.clients * (row.queue_depth or 1),
+                mean_s=row.latency.mean_s,
+                min_s=row.latency.min_s,
+                quantiles_s={percent_of(name): value for name, value in row.latency.quantiles_s.items()},
+                max_s=row.latency.max_s,
+                alone=_is_alone(row, results.rows),
+            )
+        ]
+    return found
 
 
 def results_of(paths: Sequence[Path]) -> pa.Table:
@@ -112,7 +147,7 @@ def results_of(paths: Sequence[Path]) -> pa.Table:
 
 def tools() -> list[str]:
     """Return the names of the tools whose results are known."""
-    modules = (warp, cosbench, hsbench, elbencho, fio, rados_bench, s3bench)
+    modules = (warp, cosbench, hsbench, elbencho, fio, rados_bench, s3bench, s3_benchmark, mc_perf)
     return [module.TOOL for module in modules]
 
 
@@ -155,7 +190,7 @@ def _read_csv(path: Path) -> pa.Table:
         raise InputError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from error
 
 
-def _is_own(path: Path) -> bool:
+def is_table(path: Path) -> bool:
     """Whether a file was written by `write_table`."""
     try:
         if path.suffix == ".csv":

@@ -133,6 +133,22 @@ def size_bytes(text: str | None, kilo: int = 1024) -> int | None:
     return int(size) if size <= _MOST else None
 
 
+_GO_PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s|us|µs|ns)")
+_GO_UNITS_NS = {"h": 3600e9, "m": 60e9, "s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0}
+
+
+def go_seconds(text: str, where: str) -> float:
+    """Return the seconds of a duration as Go writes it, such as ``4m57s`` or ``27.6ms``.
+
+    Raises:
+        InputError: the text is no such duration.
+    """
+    parts = _GO_PART.findall(text)
+    if not parts or "".join(value + unit for value, unit in parts) != text:
+        raise InputError(f"{where}: {_short(text)} is no duration such as 4m57s or 27.6ms")
+    return sum(float(value) * _GO_UNITS_NS[unit] for value, unit in parts) / 1e9
+
+
 def documents(text: str, where: str) -> Iterator[Values]:
     """Yield the JSON objects of a file: one, several in a row, or a list; lines of text before and after are skipped.
 

@@ -17,6 +17,7 @@ from traces.spec_file import override
 from traces.trace import Trace
 from traces.workload.generate import generate
 from validate.compare.figures import Floats, Label
+from validate.reference.doubtful_rows import contradictions_of
 from validate.reference.figures import figure, figures_of_spec, of_stations
 from validate.reference.rows import Row, is_steady, rows_of
 
@@ -69,6 +70,11 @@ class PublishedRow:
     def trace(self) -> Trace:
         """The requests to simulate."""
         return generate(self.spec.workload, 0)
+
+
+def doubts_of(rows: Sequence[PublishedRow]) -> list[str]:
+    """Return what contradicts each other in the figures of rows, a line each."""
+    return [f"{row.name}: {why}" for row in rows for why in contradictions_of(row.row, row.spec)]
 
 
 def published_rows(tables: Sequence[Path], data: Mapping[str, Any], spec: Spec, source: str) -> list[PublishedRow]:

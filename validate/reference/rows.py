@@ -3,6 +3,8 @@
 A column is one of `table`, `op`, `remark`, `used_in_fit` and `measured_s`, a figure (`validate.reference.figures`), or
 else the path of a value in the spec. An empty cell sets nothing, or is a figure that was not published. Without a
 column `op`, the operation is the only one of the row's workload.
+
+A table of results that an import wrote (`traces.results`) stands for such a table.
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ from typing import Any
 from models.field_paths import paths_of, resolved
 from models.store import Spec, spec_of
 from traces.errors import InputError
+from traces.operations import OPS
+from traces.results.reference import reference_rows
+from traces.results.registry import is_table, read_table
 from traces.spec_file import override
 from traces.suggestions import did_you_mean, no_such_file
 from validate.reference.figures import ALL, figure_names, is_figure
@@ -24,6 +29,7 @@ DURATION = "duration_s"
 """The only figure that is evaluated if a row has it, because the others follow from it."""
 
 _ABOUT = ("table", "op", "remark", "used_in_fit", "measured_s")
+_OPERATIONS = "workload.operations"
 _USED = ("yes", "no", "unseen", "")
 
 
@@ -78,6 +84,8 @@ def read_rows(path: Path) -> tuple[Row, ...]:
     Raises:
         InputError: the file is missing or not a table, or a cell is invalid.
     """
+    if is_table(path):
+        return _of_results(path)
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file)
@@ -89,6 +97,25 @@ def read_rows(path: Path) -> tuple[Row, ...]:
         raise InputError(no_such_file(path)) from error
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: is no table in CSV: {error}") from error
+
+
+def _of_results(path: Path) -> tuple[Row, ...]:
+    """Return the rows of results that an import wrote; how many operations a simulation has is left to the spec."""
+    found = []
+    for line, cells in enumerate(reference_rows(read_table(path)), 2):
+        known: dict[str | None, Any] = {
+            name: text
+            for name, text in cells.items()
+            if name != _OPERATIONS and (not is_figure(name) or _is_positive(text))
+        }
+        found.append(_row(known, f"{path}: row {line}", line))
+    if not found:
+        raise InputError(f"{path}: has no operation of an object store; allowed are {', '.join(OPS)}")
+    return tuple(found)
+
+
+def _is_positive(text: str) -> bool:
+    return bool(text) and float(text) > 0
 
 
 def rows_of(path: Path, data: Mapping[str, Any], spec: Spec, source: str) -> tuple[Row, ...]:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from tests.profiles import NIGHTLY
 from traces.errors import InputError
 from traces.logs.import_report import ImportReport
 from traces.readers.formats import Head
@@ -133,8 +134,17 @@ def test_a_truncated_archive_gives_what_it_holds(tmp_path, format, data):
 
 @pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed")
 def test_no_input_that_coverage_leads_to_breaks_a_reader(tmp_path):
-    command = [sys.executable, str(FUZZER), "--seconds", "4", "--corpus", str(tmp_path / "corpus")]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=240)
+    seconds = 900 if NIGHTLY else 4
+    command = [sys.executable, str(FUZZER), "--seconds", str(seconds), "--corpus", str(tmp_path / "corpus")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=seconds + 300)
     assert done.returncode == 0, done.stderr[-3000:]
     runs = int(done.stderr.rpartition("Done ")[2].split()[0])
     assert runs > 2 * len(FORMATS)
+
+
+def test_no_options_of_an_import_break_it(tmp_path):
+    seconds, seed = (900, []) if NIGHTLY else (30, ["--inputs", "150", "--seed", "7"])
+    command = [sys.executable, str(FUZZER.with_name("fuzz_options.py")), "--seconds", str(seconds), *seed]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=seconds + 120)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert int(done.stdout.split()[0].replace(",", "")) > 20

@@ -10,8 +10,10 @@ import pytest
 
 from tests.paths import ROOT
 from traces.errors import InputError
+from traces.results.contradictions import contradictions
+from traces.results.reference import reference_rows
 from traces.results.registry import FORMATS, read_results
-from traces.results.schema import notes_of
+from traces.results.schema import QUANTILES, notes_of
 
 SAMPLES = ROOT / "tests" / "samples" / "results"
 
@@ -290,3 +292,115 @@ def test_s3bench_twice_in_a_file(tmp_path: Path) -> None:
     assert [(row["run"], row["op"], row["clients"]) for row in table] == [
         (1, "PUT", 2), (1, "GET", 2), (2, "PUT", 8), (2, "GET", 8),
     ]  # fmt: skip
+
+
+def row_of(name: str, op: str, **wanted: Any) -> dict[str, Any]:
+    (row,) = [row for row in read_results(SAMPLES / name).to_pylist() if row["op"] == op]
+    return {name: row[name] for name in wanted}
+
+
+@pytest.mark.parametrize(
+    ("name", "op", "wanted"),
+    [
+        (
+            "hsbench-printed.txt",
+            "PUT",
+            {"requests": 100_000, "errors": 0, "ops_per_s": 16949, "latency_mean_s": 0.0066, "latency_p99_s": 0.0091,
+             "latency_max_s": 0.0152, "bytes_per_s": 66.21 * 2**20},
+        ),
+        (
+            "hsbench-printed.txt",
+            "GET",
+            {"requests": 500_003, "errors": 3, "ops_per_s": 38760, "first_byte_mean_s": 0.0029,
+             "first_byte_p99_s": 0.0104, "first_byte_max_s": 0.1901, "duration_s": 12.9},
+        ),
+        (
+            "warp-printed.txt",
+            "GET",
+            {"clients": 20, "ops_per_s": 107.18, "bytes_per_s": int(1071.81 * 2**20), "latency_mean_s": 0.1089,
+             "latency_p99_s": 0.1527, "latency_min_s": 0.0152, "first_byte_p50_s": 0.009, "first_byte_max_s": 1.072,
+             "duration_s": 297.0, "phase": "mixed"},
+        ),
+        ("warp-printed.txt", "HEAD", {"ops_per_s": 71.48, "bytes_per_s": None, "latency_p90_s": 0.0089}),
+        ("warp-printed.txt", "PUT", {"requests": 66, "errors": 1, "clients": 8}),
+        (
+            "s3-benchmark.txt",
+            "GET",
+            {"requests": 5485, "errors": 2, "clients": 10, "object_size_bytes": 2**20, "bytes_per_s": int(1.1 * 2**30),
+             "ops_per_s": 5483 / 60.1},
+        ),
+        ("s3-benchmark.txt", "DELETE", {"ops_per_s": 2923.4, "requests": None, "duration_s": 1.9}),
+        (
+            "mc-support-perf.txt",
+            "PUT",
+            {"clients": 36, "object_size_bytes": 64 << 20, "ops_per_s": 77 / 64, "bytes_per_s": 77 << 20,
+             "tool_version": "2022-10-08T20:11:00Z"},
+        ),
+        ("mc-support-perf.txt", "GET", {"ops_per_s": 192, "bytes_per_s": 12 << 30}),
+    ],
+)  # fmt: skip
+def test_what_tools_print(name: str, op: str, wanted: dict[str, Any]) -> None:
+    near = {name: pytest.approx(value) if isinstance(value, float) else value for name, value in wanted.items()}
+    assert row_of(name, op, **wanted) == near
+
+
+def test_loops_of_s3_benchmark_have_their_parameters() -> None:
+    rows = [row for row in read_results(SAMPLES / "s3-benchmark.txt").to_pylist() if row["op"] == "PUT"]
+    assert [(row["run"], row["clients"], row["object_size_bytes"]) for row in rows] == [(1, 10, 2**20), (2, 50, 4096)]
+
+
+def test_quantiles_in_the_open_bin_of_fio_are_no_values() -> None:
+    table = read_results(SAMPLES.parent / "cases" / "fio-clamped.json")
+    (row,) = table.to_pylist()
+    assert {name: row[f"latency_{name}_s"] for name in QUANTILES if row[f"latency_{name}_s"] is not None} == {}
+    assert (row["latency_mean_s"], row["latency_max_s"]) == (pytest.approx(41.16356865), pytest.approx(94.396))
+    assert json.loads(row["more_figures"])["latency_p99_99_s_at_least"] == pytest.approx(17.11276032)
+    notes = notes_of(table)
+    assert "p50, p90, p95, p99, p99.9 and p99.99 are at least 17.11 s" in notes[0]
+    assert "7 clients, 30.3655 op/s" in notes[1]  # the figures of the case are not of one run
+    (shown,) = reference_rows(table.set_column(table.schema.get_field_index("op"), "op", [["PUT"]]))
+    assert shown["latency_p99_ms"] == "" and shown["latency_mean_ms"] == "41163.6"
+
+
+@pytest.mark.parametrize(("most_us", "p99", "at_least"), [(4000, 4000e-6, None), (9000, None, 2048e-6)])
+def test_quantiles_in_the_open_bin_of_elbencho(
+    tmp_path: Path, most_us: int, p99: float | None, at_least: float | None
+) -> None:
+    phase = {
+        "phase_type": "WRITE", "phase_id": "1", "config": {"path_type": "s3", "threads": 1, "hosts": 1},
+        "last_done": {
+            "elapsed_time_ms": 20, "entries": 10, "entries/s": 500,
+            "latency": {"entries": {
+                "avg_us": 1500, "min_us": 1100, "max_us": most_us,
+                "histogram": {"buckets": [{"range": "1024-2048us", "count": 9}, {"range": "2048-4096us", "count": 1}]},
+            }},
+        },
+    }  # fmt: skip
+    path = tmp_path / "elbencho.json"
+    path.write_text(json.dumps(phase))
+    table = read_results(path)
+    (row,) = table.to_pylist()
+    assert row["latency_p50_s"] == pytest.approx(2048e-6)
+    assert row["latency_p99_s"] == (None if p99 is None else pytest.approx(p99))
+    assert json.loads(row["more_figures"]).get("latency_p99_s_at_least") == (at_least and pytest.approx(at_least))
+    assert bool(notes_of(table)) == (p99 is None)
+
+
+@pytest.mark.parametrize(
+    ("figures", "found"),
+    [
+        ({"clients": 64, "ops_per_s": 1000, "mean_s": 0.4}, "rate x mean = 400 clients"),
+        ({"clients": 64, "ops_per_s": 1000, "mean_s": 0.064}, ""),
+        ({"clients": 64, "ops_per_s": 1000, "mean_s": 0.0064}, "rate x mean = 6.4 clients"),
+        ({"clients": 64, "ops_per_s": 1000, "mean_s": 0.0064, "alone": False}, ""),
+        ({"mean_s": 0.02, "quantiles_s": {99.0: 0.01}}, "p99 of 10 ms is below the mean of 20 ms"),
+        ({"quantiles_s": {50.0: 0.02, 99.0: 0.01}}, "p50 of 20 ms is above p99 of 10 ms"),
+        ({"quantiles_s": {99.0: 0.02}, "max_s": 0.01}, "p99 of 20 ms is above the maximum of 10 ms"),
+        ({"mean_s": 0.001, "min_s": 0.002}, "beyond the minimum"),
+        ({"ops_per_s": 100, "bytes_per_s": 1e6, "size_bytes": 1e6}, "are 100 MB/s, not 1 MB/s"),
+        ({"ops_per_s": 100, "bytes_per_s": 1e8, "size_bytes": 1 << 20}, ""),
+        ({}, ""),
+    ],
+)  # fmt: skip
+def test_figures_that_contradict_each_other(figures: dict[str, Any], found: str) -> None:
+    assert [found in line for line in contradictions(**figures)] == ([True] if found else [])

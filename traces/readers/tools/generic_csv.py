@@ -195,7 +195,7 @@ def _read_as(
     for note in notes:
         report.note(f"{source.name}: {note}")
     fields = {name: text for name, text in table.fields.items() if name in columns}
-    if "request" in columns and "request" not in fields:
+    if "key" in table.fields and "key" not in columns:
         fields["request"] = table.fields["key"]
     layout = replace(table_layout(columns, fields, table.verdicts), divide=table.divide)
     yield from by_block(parser(layout), table.blocks)(source, report)

@@ -16,6 +16,7 @@ from typing import Any
 
 from traces.errors import InputError
 from traces.results.formats.format import ResultFormat
+from traces.results.open_bins import note_of_open, without_open
 from traces.results.schema import QUANTILES, Latency, Result, Results, percent_of
 from traces.results.values import Values, documents, header_of, table
 
@@ -38,6 +39,7 @@ _MIX = re.compile(r"RWMIX(\d{1,3})")
 _RANGE = re.compile(r"([\d.]+)-([\d.]+)us")
 _PLAIN = "whole entries"
 _BLOCKS = "blocks (IOs)"
+_ROUNDING = 1 + 1e-9
 _BINS = "; quantiles: upper ends of bins, four to a doubling"
 
 
@@ -122,7 +124,7 @@ def _read_json(text: str, where: str) -> Results:
     for run, phase in enumerate(documents(text, where), 1):
         phase.need("phase_type", "config", "last_done")
         rows += [row for row in (_json_row(phase, run, False), _json_row(phase, run, True)) if row is not None]
-    return Results(tuple(rows))
+    return Results(tuple(rows), tuple(note for row in rows if (note := note_of_open(row, f"{row.phase}, {row.op}"))))
 
 
 def _json_row(phase: Values, run: int, mixed_read: bool) -> Result | None:
@@ -133,11 +135,10 @@ def _json_row(phase: Values, run: int, mixed_read: bool) -> Result | None:
     took_s = last.number("elapsed_time_ms", 1e-3)
     entries, ios = _entry_rate(own.number("entries/s"), own.count("entries"), took_s), own.number("iops")
     latencies = last.part("latency")
-    entry_latency = _json_latency(latencies, "entries", mixed_read)
     config = phase.part("config")
     top = {"op": phase.data["phase_type"], "label": phase.data.get("label"), "date": phase.data.get("iso_start_date")}
     per_entry = entries is not None
-    latency = entry_latency if per_entry else _json_latency(latencies, "IO", mixed_read)
+    latency, at_least = _json_latency(latencies, "entries" if per_entry else "IO", mixed_read)
     basis = _PLAIN if per_entry else _BLOCKS
     return _phase(
         Values({**config.data, **top}, phase.where),
@@ -152,7 +153,8 @@ def _json_row(phase: Values, run: int, mixed_read: bool) -> Result | None:
         latency=latency,
         latency_basis=basis + (_BINS if any(latency.quantiles_s.values()) else ""),
         more={
-            "io_latency_mean_s": _json_latency(latencies, "IO", mixed_read).mean_s,
+            **at_least,
+            "io_latency_mean_s": _json_latency(latencies, "IO", mixed_read)[0].mean_s,
             "ios_per_s": ios,
             "first_done_s": first.number("elapsed_time_ms", 1e-3),
             "first_done_ops_per_s": first.number("entries/s"),
@@ -163,38 +165,51 @@ def _json_row(phase: Values, run: int, mixed_read: bool) -> Result | None:
     )
 
 
-def _json_latency(latencies: Values, unit: str, mixed_read: bool) -> Latency:
+def _json_latency(latencies: Values, unit: str, mixed_read: bool) -> tuple[Latency, dict[str, float | None]]:
+    """Return a latency, and the quantiles that are in an open last bin."""
     own = latencies.part(unit)
     histogram = own.part("histogram")
     if mixed_read:
         own, histogram = own.part("rwmix_read"), histogram.part("rwmix_read")
-    return Latency(
+    quantiles, beyond = _quantiles(histogram, own.number("max_us", _US))
+    latency = Latency(
         mean_s=own.number("avg_us", _US),
         min_s=own.number("min_us", _US),
         max_s=own.number("max_us", _US),
-        quantiles_s=_quantiles(histogram, own.number("max_us", _US)),
+        quantiles_s=quantiles,
     )
+    return without_open(latency, beyond)
 
 
-def _quantiles(histogram: Values, most_s: float | None) -> Mapping[str, float | None]:
-    """Return the upper ends of the bins that have the quantiles, at most the maximum; empty without a histogram."""
+def _quantiles(histogram: Values, most_s: float | None) -> tuple[Mapping[str, float | None], list[str]]:
+    """Return the upper ends of the bins that have the quantiles, at most the maximum, and which are in an open bin.
+
+    The last bin is open if the maximum is beyond its end; of quantiles in it the lower end is returned. Without a
+    histogram there are none.
+    """
     bins = []
     for each in histogram.listed("buckets"):
         found = _RANGE.fullmatch(each.text("range") or "")
         count = each.count("count")
         if found is None or count is None:
             raise InputError(f"{each.where}: a range such as 1024-1218us and a count are needed")
-        bins.append((Values({"range": found[2]}, each.where).number("range", _US) or 0.0, count))
+        begin_s, end_s = (Values({"range": part}, each.where).number("range", _US) or 0.0 for part in found.groups())
+        bins.append((end_s, count))
     total = sum(count for _, count in bins)
+    is_open = bool(bins) and most_s is not None and most_s > bins[-1][0] * _ROUNDING
     quantiles: dict[str, float | None] = {}
+    beyond = []
     for name in QUANTILES if total else ():
         reached = 0
-        for end_s, count in bins:
+        for place, (end_s, count) in enumerate(bins, 1):
             reached += count
             if reached * 100 >= total * percent_of(name):
+                if is_open and place == len(bins):
+                    beyond.append(name)
+                    end_s = begin_s
                 quantiles[name] = end_s if most_s is None else min(end_s, most_s)
                 break
-    return quantiles
+    return quantiles, beyond
 
 
 _JSON = {

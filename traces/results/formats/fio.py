@@ -2,9 +2,9 @@
 
 Layout: axboe/fio, stat.c (show_thread_status_json, add_ddir_status_json), client.c (client_stats with hostname, the sum
 as ``All clients``), engines/http.c (GET, PUT, DELETE). A job has a row for each direction with requests. The quantiles
-are of the completion latency (clat) by default, or of the total (lat); mean and extremes are of the same. With
-group_reporting a row is a group, with the number of its first job's processes as clients. The size of a request is the
-mean. fio 2 has no nanoseconds and is refused.
+are of the completion latency (clat) by default, or of the total (lat); mean and extremes are of the same. A quantile in
+the last bin of fio's histogram, from 17.1 s on, is left out. With group_reporting a row is a group, with the number of
+its first job's processes as clients. The size of a request is the mean. fio 2 has no nanoseconds and is refused.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from traces.errors import InputError
 from traces.results.formats.format import ResultFormat
+from traces.results.open_bins import note_of_open, without_open
 from traces.results.schema import Latency, Result, Results, mean_size
 from traces.results.values import Values, documents
 
@@ -23,6 +24,9 @@ OF_HTTP = {"read": "GET", "write": "PUT", "trim": "DELETE"}
 
 _DIRECTIONS = ("read", "write", "trim", "mixed", "sync")
 _NS = 1e-9
+_LAST_BIN_S = 17.112760320
+"""What fio reports for a quantile in the last, open bin of its histogram (stat.h: 29 groups of 64 bins)."""
+_LAST_BIN_S = 17.112760320  # of fio's histograms, which have 29 groups of 64 bins (stat.h, FIO_IO_U_PLAT_GROUP_NR)
 _KINDS = (("clat_ns", "completion latency (clat)"), ("lat_ns", "total latency (lat)"))
 _QUANTILES = {
     "25.000000": "p25", "50.000000": "p50", "60.000000": "p60", "75.000000": "p75", "80.000000": "p80",
@@ -47,6 +51,7 @@ def _read(text: str, where: str) -> Results:
             found = list(_job(job, version, report, run))
             rows += found
             name = job.text("jobname") or job.where
+            notes += [note for row in found if (note := note_of_open(row, f"job {name}, {row.op}"))]
             if not found:
                 notes.append(f"job {name} has no requests")
             if error := job.count("error"):
@@ -71,6 +76,8 @@ def _row(
             f"{figures.where}: clat_ns and lat_ns are missing; fio 3 or later is needed, this is {version}"
         )
     latency, basis, more = _latency(figures)
+    beyond = [name for name, value in latency.quantiles_s.items() if (value or 0.0) > _LAST_BIN_S - _NS]
+    latency, at_least = without_open(latency, beyond)
     grouped = "group_reporting" in options.data
     jobs, mix = options.count("numjobs") or 1, options.number("rwmixread", 0.01)
     engine, mode = options.text("ioengine"), (options.text("rw") or options.text("readwrite") or "").split(":")[0]
@@ -94,7 +101,7 @@ def _row(
         latency=latency,
         latency_basis=basis,
         settings={**options.data, "hostname": job.data.get("hostname"), "error": job.count("error") or None},
-        more_figures=more | {f"{name}s": figures.number(name) or None for name in ("short_ios", "drop_ios")},
+        more_figures=more | at_least | {f"{name}s": figures.number(name) or None for name in ("short_ios", "drop_ios")},
     )
 
 
@@ -107,7 +114,7 @@ def _latency(figures: Values) -> tuple[Latency, str, dict[str, Any]]:
     more: dict[str, Any] = {
         f"latency_p{percent.rstrip('0').rstrip('.').replace('.', '_')}_s": percentiles.number(percent, _NS)
         for percent in percentiles.data
-        if percent not in _QUANTILES
+        if percent not in _QUANTILES and (percentiles.number(percent, _NS) or 0.0) < _LAST_BIN_S
     }
     for other in ("slat_ns", "clat_ns", "lat_ns"):
         if other != name:

@@ -1,4 +1,4 @@
-"""hsbench: its CSV and its JSON.
+"""hsbench: its CSV, its JSON and what it prints.
 
 Layout: markhpc/hsbench, hsbench.go (``OutputStats``, ``csv_header``, ``makeOutputStats``); commit of 2024-11-04. Loops,
 modes and intervals of a second each have a row; the row ``TOTAL`` is the whole of a mode in a loop. ``MB/s`` is MiB/s
@@ -7,6 +7,8 @@ headers of the response, before its body is read: it is a time to the first byte
 """
 
 from __future__ import annotations
+
+import re
 
 from traces.results.formats.format import ResultFormat
 from traces.results.schema import Latency, Result, Results, mean_size
@@ -36,6 +38,25 @@ _CSV_NAMES = {
     "Max Latency(ms)": "MaxLat",
     "Slowdowns": "Slowdowns",
 }
+
+
+_PRINTED = re.compile(
+    r"Loop: (?P<Loop>\d+), Int: (?P<IntervalName>\w+), Dur\(s\): (?P<Seconds>[\d.]+), Mode: (?P<Mode>\w+), "
+    r"Ops: (?P<Ops>\d+), MB/s: (?P<Mbps>[\d.]+), IO/s: (?P<Iops>[\d.]+), Lat\(ms\): \[ min: (?P<MinLat>[\d.]+), "
+    r"avg: (?P<AvgLat>[\d.]+), 99%: (?P<NinetyNineLat>[\d.]+), max: (?P<MaxLat>[\d.]+) \], "
+    r"Slowdowns: (?P<Slowdowns>\d+)"
+)
+
+
+def _is_printed(name: str, head: str) -> bool:
+    return _PRINTED.search(head) is not None
+
+
+def _read_printed(text: str, where: str) -> Results:
+    lines = _PRINTED.finditer(text)
+    return _results(
+        [Values(line.groupdict(), f"{where}: line {text.count(chr(10), 0, line.start()) + 1}") for line in lines]
+    )
 
 
 def _is_csv(name: str, head: str) -> bool:
@@ -105,3 +126,4 @@ def _row(total: Values, exact: bool, run: int) -> Result:
 
 CSV = ResultFormat("results of hsbench (CSV)", _is_csv, _read_csv)
 JSON = ResultFormat("results of hsbench (JSON)", _is_json, _read_json)
+TEXT = ResultFormat("results of hsbench (printed)", _is_printed, _read_printed)
