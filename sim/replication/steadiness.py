@@ -146,15 +146,18 @@ def _correlations(op: str, figures: Mapping[str, Floats]) -> Iterator[Unsettled]
 
 
 def independent_parts(values: Floats) -> float:
-    """Return the number of independent parts of a run, given series of shape (replications, `PARTS`)."""
+    """Return the number of independent parts of a run, given series of shape (replications, `PARTS`).
+
+    The sequence ends with the first pair of autocorrelations that is below its standard error.
+    """
     centred = values - values.mean()
     variance = float((centred**2).mean())
     if not variance:
         return float(PARTS)
     rho = [float((centred[:, lag:] * centred[:, :-lag]).mean()) / variance for lag in range(1, PARTS // 2)]
-    total = 0.0
+    total, error = 0.0, math.sqrt(2 / values.size)
     for pair in zip(rho[::2], rho[1::2], strict=False):
-        if sum(pair) <= 0:
+        if sum(pair) <= error:
             break
         total += sum(pair)
     return PARTS / (1 + 2 * total)

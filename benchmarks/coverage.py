@@ -1,0 +1,141 @@
+"""How often 95 % intervals contain the long-run value, for runs that carry no warning, by length and kind of load.
+
+    python benchmarks/coverage.py [--size F] [--out coverage.csv]
+
+A MinIO of one core, whose requests take exponential times, with an open and a closed loop, without and with a garbage
+collector. Each experiment simulates 5 replications with a seed of its own. Where no warning is printed
+(`sim.replication.steadiness`), intervals of mean, p99 and op/s must contain the long-run value as often as they claim:
+a binomial test of all lengths of a load together must not reject that at 1 %. Of runs ten times as long as needed, at
+most 5 % may carry a warning; the length needed is the shortest with which at most half of them do.
+
+Exits with 1 if one of these does not hold. The full size takes some half an hour on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from scipy.stats import binomtest
+
+from models.store import Spec, spec_of
+from sim.replication.replicate import replicate
+from sim.replication.summaries import CONFIDENCE
+from sim.simulate import simulate
+
+REPLICATIONS = 5
+LENGTHS = {1_000: 250, 3_000: 250, 10_000: 250, 30_000: 100, 100_000: 60}
+"""Number of experiments by the requests of a replication."""
+LONG, LONG_REPLICATIONS = 1_000_000, 20
+FIGURES = ("mean", "p99", "throughput_ops")
+SIGNIFICANCE, MOST_WARNED = 0.01, 0.05
+LOADS: dict[str, dict[str, Any]] = {
+    "open": {"rate": 800},
+    "closed": {"clients": 10, "think_time": {"mean": "10ms", "distribution": {"kind": "exponential"}}},
+}
+COLLECTOR = {"mark_work": "20ms", "allocation_interval": 1_000_000, "allocations": {"GET": {"constant": 4000}}}
+"""A collection in 250 requests, of 20 requests' CPU time."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The experiments with one load and length: `contained` of `unwarned` intervals contain the long-run value."""
+
+    load: str
+    collections: bool
+    requests: int
+    experiments: int
+    warned: int
+    figure: str
+    long_run: float
+    contained_of_all: int
+    unwarned: int
+    contained: int
+
+
+def store(load: str, collections: bool, requests: int) -> Spec:
+    """Return the spec of a load."""
+    cpu = {"constant": "1ms", "distribution": {"kind": "exponential"}}
+    hosts = {"cores": 1, "cpu": {"GET": cpu}, "garbage_collector": COLLECTOR if collections else {}}
+    workload = {**LOADS[load], "operations": requests, "object_size": "4KiB", "mix": {"GET": 1}}
+    if collections and load == "open":
+        workload["rate"] = 750
+    spec = {"store": "minio", "workload": workload, "hosts": hosts, "drives": {"read": 0}, "inline_limit": 0}
+    return spec_of(spec, f"{load} loop")
+
+
+def rows(load: str, collections: bool, size: float) -> Iterator[Row]:
+    """Yield the rows of a load, those of short runs first."""
+    length = max(2_000, round(LONG * size))
+    long_run = replicate(partial(simulate, store(load, collections, length)), seed=1, replications=LONG_REPLICATIONS)
+    truth = {figure: long_run.figures["GET"][figure].value for figure in FIGURES}
+    truth["throughput_ops"] = store(load, collections, 1).workload.rate or truth["throughput_ops"]
+    for requests, full in LENGTHS.items():
+        experiments = max(2, round(full * size))
+        simulation = partial(simulate, store(load, collections, requests))
+        warned, found = [], {figure: list[bool]() for figure in FIGURES}
+        for seed in range(experiments):
+            done = replicate(simulation, seed=10_000 + 7 * requests + seed, replications=REPLICATIONS)
+            warned.append(bool(done.unsettled))
+            for figure, value in truth.items():
+                interval = done.figures["GET"][figure].interval()
+                found[figure].append(interval.low <= value <= interval.high)
+        for figure, contained in found.items():
+            kept = [each for each, is_warned in zip(contained, warned, strict=True) if not is_warned]
+            yield Row(
+                load, collections, requests, experiments, sum(warned), figure, truth[figure], sum(contained),
+                len(kept), sum(kept),
+            )  # fmt: skip
+
+
+def findings(found: list[Row]) -> Iterator[tuple[str, bool]]:
+    """Yield what must hold for the rows of a load, and whether it does."""
+    for figure in FIGURES:
+        mine = [row for row in found if row.figure == figure]
+        unwarned, contained = sum(row.unwarned for row in mine), sum(row.contained for row in mine)
+        if unwarned:
+            test = binomtest(contained, unwarned, CONFIDENCE, alternative="less")
+            says = f"{figure}: {contained} of {unwarned} intervals contain {mine[0].long_run:.6g} (p {test.pvalue:.2g})"
+            yield says, test.pvalue >= SIGNIFICANCE
+    of_length = [row for row in found if row.figure == FIGURES[0]]
+    needed = next((row.requests for row in of_length if 2 * row.warned <= row.experiments), None)
+    if needed is None:
+        yield "no length settles", False
+        return
+    for row in of_length:
+        if row.requests >= 10 * needed:
+            says = f"{row.requests:,} requests, needed {needed:,}: {row.warned} of {row.experiments} runs are warned of"
+            yield says, row.warned <= MOST_WARNED * row.experiments
+
+
+def main() -> int:
+    """Measure, print, and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=float, default=1.0, help="fraction of the experiments (default: 1)")
+    parser.add_argument("--out", type=Path, help="CSV file to write (default: none)")
+    arguments = parser.parse_args()
+    everything, holds = [], True
+    for load in LOADS:
+        for collections in (False, True):
+            print(f"{load} loop, {'with' if collections else 'without'} garbage collections", flush=True)
+            found = list(rows(load, collections, arguments.size))
+            everything += found
+            for says, is_so in findings(found):
+                print(f"  {'holds' if is_so else 'DOES NOT HOLD'}: {says}", flush=True)
+                holds &= is_so
+            if arguments.out:
+                with arguments.out.open("w", newline="", encoding="utf-8") as file:
+                    writer = csv.DictWriter(file, list(asdict(everything[0])), lineterminator="\n")
+                    writer.writeheader()
+                    writer.writerows(asdict(row) for row in everything)
+    return 0 if holds else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
