@@ -25,8 +25,8 @@ _CHOICES = {
 }
 
 _ON_TRIALS = (
-    "The bottleneck and its rate are from short simulations, as demands do not tell how long requests hold tokens while "
-    "they wait, how often they are repeated, or what a fault leaves."
+    "The bottleneck and its rate are from short simulations, as demands do not tell how long requests hold tokens "
+    "while they wait, how often they are repeated, or what a fault leaves."
 )
 
 
