@@ -72,6 +72,11 @@ class Subject:
         spec = self.open_loop(1.0, ROWS)
         return capacity_of(spec, generate(spec.workload, 0))
 
+    @property
+    def bound(self) -> str:
+        """The word before the rate at saturation: ``at``, ``at most`` or ``at least``."""
+        return "at" if self.capacity.least is None else self.capacity.least.bound
+
     @cached_property
     def capacity_ops(self) -> float | None:
         """The rate at saturation; None: no station limits the rate, or it is not known."""
@@ -83,7 +88,8 @@ def of_saturation(subject: Subject) -> list[str]:
     most_ops = subject.capacity_ops
     if most_ops is None:
         return []
-    return [line for factor in (BELOW, ABOVE) for line in _at(subject, factor, most_ops)]
+    factors = {"at": (BELOW, ABOVE), "at most": (ABOVE,), "at least": (BELOW,)}[subject.bound]
+    return [line for factor in factors for line in _at(subject, factor, most_ops)]
 
 
 def _at(subject: Subject, factor: float, most_ops: float) -> list[str]:
