@@ -24,6 +24,11 @@ _CHOICES = {
     Choice.CLIENT: "by its client",
 }
 
+_ON_TRIALS = (
+    "The bottleneck and its rate are from short simulations, as demands do not tell how long requests hold tokens while "
+    "they wait, how often they are repeated, or what a fault leaves."
+)
+
 
 def may_fail(network: Network, route: Route) -> bool:
     """Whether an attempt at a request of the route may fail."""
@@ -43,10 +48,15 @@ def no_worst_case(network: Network, routes: Sequence[Route], background: bool) -
     return [reason for reason, holds in reasons.items() if holds]
 
 
-def notes(network: Network, routes: Sequence[Route], demands: Demands, background: bool) -> list[str]:
+def notes(
+    network: Network, routes: Sequence[Route], demands: Demands, background: bool, is_from_trials: bool = False
+) -> list[str]:
     """Return sentences on what the bounds of these routes, and their demands, assume or neglect.
 
-    `background`: the store also has background work.
+    Args:
+        network, routes, demands: of the bounds.
+        background: whether the store also has background work.
+        is_from_trials: whether the bottleneck is from simulations.
     """
     return [
         *_on_groups(network, routes),
@@ -57,6 +67,7 @@ def notes(network: Network, routes: Sequence[Route], demands: Demands, backgroun
         *_on_background(background),
         *_on_branches(routes),
         *_on_worst_case(network, routes, background),
+        *([_ON_TRIALS] if is_from_trials else []),
     ]
 
 

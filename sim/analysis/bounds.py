@@ -238,7 +238,7 @@ def bounds(
         _route_rows(mix),
         exact,
         _balanced_job(mix, exact) if closed else Unavailable("they apply to closed loops only"),
-        notes(network, mix.routes, mix.demands, mix.background),
+        notes(network, mix.routes, mix.demands, mix.background, mix.is_from_trials),
         *((None, None) if mix.limit is None else mix.limit.stretch),
         "at" if mix.limit is None else mix.limit.bound,
     )
@@ -278,6 +278,11 @@ class _Mix:
         self.demand_s = demands.fraction @ demands.mean_s
         self.queues = ~self.is_delay & (self.demand_s > 0)
         self.delay_s = float(self.demand_s[self.is_delay].sum())
+
+    @property
+    def is_from_trials(self) -> bool:
+        """Whether simulations, and not the demands, tell the limit."""
+        return self.limit is not None and self.limit.is_tried and self.limit.ops != float(self.max_ops.min())
 
     @property
     def ranked(self) -> list[int]:
