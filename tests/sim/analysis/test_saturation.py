@@ -211,7 +211,6 @@ def test_no_settled_run_serves_more_than_the_bound_of_few_requests(name: str, cl
     [
         ("minio/two-pools.yaml", {}),  # a quarter of the objects is in the slow pool
         ("minio-12-hdd.yaml", {"mix": {"GET": 90, "PUT": 10}}),
-        ("ceph/box.yaml", {"keys": {"kind": "uniform", "count": 1_000_000}}),  # drives serve commits in parts
         ("ceph/radosbench.yaml", {}),  # some placement groups more on some OSDs
         ("minio.yaml", {"object_size": {"kind": "lognormal", "mean": "64KiB", "cv": 1.0}}),
     ],
@@ -225,6 +224,17 @@ def test_few_requests_have_the_rate_of_many(name: str, workload: dict[str, Any])
         found = bounds_of(few, generate(few.workload, seed))
         assert found.max_throughput_ops == saturates_at(few, seed) == pytest.approx(many, rel=0.03)
         assert found.load.offered_ops == pytest.approx(1.0, rel=0.3)
+
+
+def test_drives_that_serve_commits_in_parts_may_have_any_keys() -> None:
+    """Their demands are averaged over the placement like those of other drives."""
+    keys = {"kind": "uniform", "count": 1_000_000}
+    spec = changed(example("ceph/box.yaml"), rate=1.0, operations=2000, keys=keys)
+    _, requests, demands = demands_at_saturation(spec, generate(spec.workload, 0))
+    assert len(requests) == 2000
+    drives = [k for k, each in enumerate(demands.resources) if each.role == "drive"]
+    assert len(drives) > 2
+    assert (demands.low_s[drives] > 0).all()
 
 
 def test_find_and_plan_use_the_same_rate() -> None:
