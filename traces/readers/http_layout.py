@@ -32,6 +32,9 @@ _ADDRESS = r"^[a-z][a-z0-9+.-]*://(?:[^/@]*@)?([^/]*)"
 _S3_LABEL = r"^([a-z0-9][a-z0-9.-]*)\.s3(?:-[a-z0-9-]+)?\.[a-z0-9.-]+(?::\d+)?$"
 _CLUSTER = r"\.svc(?:\.|:|$)|\.cluster\.local(?::|$)"
 
+_no_bytes = pl.when(pl.col("http_sent_text") == "-").then(0)
+"""The bytes of an answer without a body, as the common log format writes them."""
+
 
 @dataclass(frozen=True)
 class HttpFields:
@@ -103,7 +106,7 @@ def http_steps(http: HttpFields) -> tuple[Mapping[str, pl.Expr], ...]:
         },
         {
             "moved": pl.when(~is_error(_status) & ~pl.col("copied")).then(
-                pl.when(_op == PUT).then(_received).otherwise(_sent.fill_null(0))
+                pl.when(_op == PUT).then(_received).otherwise(pl.coalesce(_sent, _no_bytes))
             )
         },
     )

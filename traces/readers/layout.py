@@ -28,6 +28,7 @@ _COLUMNS = {
     pa.int8(): pl.Int8,
     pa.string(): pl.String,
 }
+_LONGEST_NAME = 60
 _AMOUNTS = tuple(name for name in RECORDS.names if name.endswith(("_bytes", "_ns")) and name != "time_ns")
 
 
@@ -145,7 +146,7 @@ def _judge(
             if verdicts[number].fate == "left out" and each is not None:
                 names = rows.filter(verdict == number).select(each.alias("name"))["name"].value_counts(sort=True)
                 for name, some in names.iter_rows():
-                    left_out[f"{verdicts[number].why}: {name}"] += some
+                    left_out[f"{verdicts[number].why}: {_printable(str(name))}"] += some
             elif verdicts[number].fate == "left out":
                 left_out[verdicts[number].why] += count
             elif verdicts[number].fate == "joined":
@@ -153,6 +154,11 @@ def _judge(
             else:
                 unreadable += [(line, verdicts[number].why) for line in rows["line"].filter(verdict == number)]
     return joined, unreadable
+
+
+def _printable(name: str) -> str:
+    """Return a short text from a log without characters that a terminal executes."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name[:_LONGEST_NAME])
 
 
 def records_of(found: pl.DataFrame, zone: str, left_out: Counter[str]) -> Parsed:

@@ -127,7 +127,7 @@ def test_haproxy_without_the_end_of_a_request(tmp_path: Path) -> None:
         (CASES / "haproxy-time.log").read_text().splitlines()[0].replace("/2109 200 10486000", "/+2109 200 +10486000")
     )
     (row,), _ = of(tmp_path, line)
-    assert (row["latency_ns"], row["size_bytes"]) == (None, 0)
+    assert (row["latency_ns"], row["size_bytes"]) == (None, None)
 
 
 @pytest.mark.parametrize(
