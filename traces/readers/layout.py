@@ -92,12 +92,14 @@ class Layout:
         verdicts: why rows are no requests.
         columns: columns of `RECORDS`. In place of ``time_ns`` there may be ``end_ns``, and ``local`` tells where this
             time is not UTC but in the zone of the import. Missing columns are null.
+        doubts: which requests may be something else, and what is to be said of them.
     """
 
     divide: Divide
     steps: tuple[Mapping[str, pl.Expr], ...]
     verdicts: tuple[Verdict, ...]
     columns: Mapping[str, pl.Expr]
+    doubts: tuple[tuple[pl.Expr, str], ...] = ()
 
 
 def parser(layout: Layout) -> Parse:
@@ -107,7 +109,9 @@ def parser(layout: Layout) -> Parse:
     def parse(lines: Lines) -> Iterator[Parsed]:
         found, judged = requests(layout, lines)
         read = records_of(found.select("line", *columns), lines.zone, judged.left_out)
-        yield replace(read, joined=judged.joined, unreadable=tuple(sorted([*judged.unreadable, *read.unreadable])))
+        unreadable = tuple(sorted([*judged.unreadable, *read.unreadable]))
+        doubts = Counter({why: int(found.select(when.sum()).item() or 0) for when, why in layout.doubts})
+        yield replace(read, joined=judged.joined, unreadable=unreadable, doubts=+doubts)
 
     return parse
 
