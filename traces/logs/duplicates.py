@@ -1,4 +1,4 @@
-"""Requests that a log has twice: delivered twice, or in two files."""
+"""Requests that a log has twice: delivered twice, in two files, or repeated after a failure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+RETRY_NS = 60 * 10**9
+"""The longest time from a failed request to another attempt; assumed."""
+
 _SAME = ("time_ns", "request_id", "op", "object")
+_FIRST_OF_SERVER = 500  # the lowest status of an error that is not the client's
 _FINE_NS = 10**6  # with coarser clocks, different requests are often equal
 
 
@@ -73,6 +77,26 @@ class Duplicates:
                 "but a log that was delivered twice, or is in two files, looks like this"
             )
         return found
+
+
+def retries(rows: pa.Table) -> int:
+    """Return how many requests repeat a failed one: of the same client, operation and object, within `RETRY_NS`.
+
+    Args:
+        rows: of `traces.logs.tables.NUMBERED` in order of time.
+    """
+    status = rows.column("status").fill_null(200).to_numpy()
+    failed = (status >= _FIRST_OF_SERVER) | (status == 0)
+    if not failed.any() or rows.column("client").null_count:
+        return 0
+    client, op, object_ = (rows.column(name).to_numpy() for name in ("client", "op", "object"))
+    time_ns = rows.column("time_ns").to_numpy()
+    order = np.lexsort((time_ns, object_, op, client))
+    same = np.ones(len(order) - 1, bool)
+    for column in (client, op, object_):
+        same &= column[order][1:] == column[order][:-1]
+    soon = np.diff(time_ns[order]) <= RETRY_NS
+    return int((same & soon & failed[order][:-1]).sum())
 
 
 def _again(rows: pa.Table, names: list[str] | tuple[str, ...]) -> NDArray[np.bool_]:

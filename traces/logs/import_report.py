@@ -31,6 +31,7 @@ class ImportReport:
         alone: rows by file whose other part is missing; it may be in another file.
         notes: what is probably not meant, and what was assumed, a line each.
         escaped: rows with bytes that are not UTF-8.
+        doubts: requests that may be something else, by what is to be said of them.
     """
 
     strict: bool = False
@@ -44,6 +45,7 @@ class ImportReport:
     alone: dict[Path, list[pa.Table]] = field(default_factory=dict, repr=False, compare=False)
     notes: list[str] = field(default_factory=list)
     escaped: int = 0
+    doubts: Counter[str] = field(default_factory=Counter)
 
     def note(self, text: str) -> None:
         """Add a note, once."""

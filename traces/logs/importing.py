@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from traces.errors import InputError
 from traces.logs.clock import spread
 from traces.logs.columns import Columns
-from traces.logs.duplicates import Duplicates
+from traces.logs.duplicates import Duplicates, retries
 from traces.logs.files import formats_of, inputs
 from traces.logs.object_sizes import Recorded
 from traces.logs.pseudonyms import Hashed, anonymous_error, plain_error
@@ -44,6 +44,9 @@ _WAITING = (
     "requests wait for each other: {clients:,} client{s} in a closed loop, each of which waits for a response before "
     "its next request; times of requests repeat the pauses of the store, and trace fit gives the closed loop"
 )
+
+_OWN = ("phase", "smaller", "retries")
+"""Counts that are only said."""
 
 
 def import_logs(
@@ -109,7 +112,7 @@ def import_logs(
             hashed = Hashed(secrets.token_bytes(64) if salt is None else salt.encode()) if anonymise else None
             duplicates = Duplicates(log.clock.tick_ns)
             written = _write(log, out, run_out, origin, hashed, seed, duplicates, progress)
-            for note in duplicates.notes():
+            for note in (*duplicates.notes(), *written.notes()):
                 report.note(note)
     except OSError as error:
         raise InputError(f"{_at_fault(error, out, files)}: {error.strerror or error}") from error
@@ -121,7 +124,7 @@ def import_logs(
         **report.figures(),
         "duplicates": duplicates.dropped,
         "without_latency": _without_latency(log, duplicates),
-        **{name: count for name, count in asdict(written).items() if name != "phase"},
+        **{name: count for name, count in asdict(written).items() if name not in _OWN},
         "objects": len(log.objects),
         "clients": len(log.clients),
         "origin": asdict(origin),
@@ -175,13 +178,31 @@ class _Written:
     ops: dict[str, int] = field(default_factory=dict)
     span_s: float = 0.0
     phase: int = 0
+    smaller: int = 0
+    retries: int = 0
 
     def see(self, rows: pa.Table, trace: pa.Table) -> None:
         self.requests += len(rows)
+        self.retries += retries(rows)
         self.errors += len(rows) - rows.column("error").null_count
         counts = np.bincount(rows.column("op").to_numpy(), minlength=len(OPS)).tolist()
         self.ops = {op: n for op, count in zip(OPS, counts, strict=True) if (n := self.ops.get(op, 0) + count)}
         self.span_s = trace.column("arrival_s")[-1].as_py()
+
+    def notes(self) -> list[str]:
+        """Return what is noteworthy of the requests."""
+        found = []
+        if self.smaller:
+            found.append(
+                f"{self.smaller:,} GETs moved less than their object has at that time (versions of one key with "
+                "different sizes, or responses that were cut): they are read as ranges"
+            )
+        if self.retries:
+            found.append(
+                f"at least {self.retries:,} requests repeat a failed one of the same client within a minute (retries); "
+                "each attempt is a request"
+            )
+        return found
 
     def sized(self, log: LogRecords, rows: pa.Table) -> tuple[pa.Table, NDArray[np.int64]]:
         """Return the rows and the object size of each: 0 for LISTs.
@@ -200,6 +221,7 @@ class _Written:
         own[named] = recorded.size
         whole = rows.column("range_bytes").is_null().to_numpy() & rows_that(rows.column("op").to_numpy(), "reads")
         part = whole & (own > 0) & (own < size)
+        self.smaller += int(part.sum())
         for name, value in (("range_start_bytes", np.zeros_like(own)), ("range_bytes", own)):
             if part.any():
                 at = rows.schema.get_field_index(name)

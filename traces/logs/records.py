@@ -93,6 +93,8 @@ def read_logs(
     for format in dict.fromkeys(formats):
         for batch in format.read_across(report) if format else ():
             log.add(batch)
+    for why, count in report.doubts.items():
+        report.note(f"{count:,} {why}")
     if report.escaped:
         report.note(
             f"{report.escaped:,} rows have bytes that are not UTF-8 (Latin-1?); in names they are written like \\xe9"

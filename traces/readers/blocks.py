@@ -79,6 +79,7 @@ def counted(part: Parsed, path: Path, report: ImportReport) -> Iterator[pa.Recor
     report.kept += part.records.num_rows
     report.joined += part.joined
     report.escaped += part.escaped
+    report.doubts.update(part.doubts)
     report.leave_out(part.left_out)
     for line, why in part.unreadable:
         report.refuse(path, line, why)

@@ -32,6 +32,9 @@ _ADDRESS = r"^[a-z][a-z0-9+.-]*://(?:[^/@]*@)?([^/]*)"
 _S3_LABEL = r"^([a-z0-9][a-z0-9.-]*)\.s3(?:-[a-z0-9-]+)?\.[a-z0-9.-]+(?::\d+)?$"
 _CLUSTER = r"\.svc(?:\.|:|$)|\.cluster\.local(?::|$)"
 
+_no_bytes = pl.when(pl.col("http_sent_text") == "-").then(0)
+"""The bytes of an answer without a body, as the common log format writes them."""
+
 
 @dataclass(frozen=True)
 class HttpFields:
@@ -58,6 +61,10 @@ class HttpFields:
     domain: str = ""
 
 
+_BARE = (
+    "listings have a path of one part and no query; if they are GETs of objects whose bucket is in the host's name, "
+    "read the log with --columns request=…,host=COLUMN:DOMAIN"
+)
 _TEXTS = {f"http_{name}": f"http_{name}_text" for name in ("status", "sent", "received")}
 
 _op, _status, _sent, _received = (pl.col(name) for name in ("op", "http_status", "http_sent", "http_received"))
@@ -103,7 +110,7 @@ def http_steps(http: HttpFields) -> tuple[Mapping[str, pl.Expr], ...]:
         },
         {
             "moved": pl.when(~is_error(_status) & ~pl.col("copied")).then(
-                pl.when(_op == PUT).then(_received).otherwise(_sent.fill_null(0))
+                pl.when(_op == PUT).then(_received).otherwise(pl.coalesce(_sent, _no_bytes))
             )
         },
     )
@@ -130,6 +137,12 @@ def http_verdicts() -> tuple[Verdict, ...]:
         leave_out(pl.col("for_server"), HEALTH_CHECK),
         leave_out(deletes, SEVERAL_OBJECTS),
     )
+
+
+def http_doubts() -> tuple[tuple[pl.Expr, str], ...]:
+    """Return which requests may be something else: a key of one part, where the host's name names the bucket."""
+    bare = (_op == LIST) & (_query.fill_null("") == "") & pl.col("host_bucket").is_null()
+    return ((bare, _BARE),)
 
 
 def http_columns() -> dict[str, pl.Expr]:

@@ -28,6 +28,7 @@ _COLUMNS = {
     pa.int8(): pl.Int8,
     pa.string(): pl.String,
 }
+_LONGEST_NAME = 60
 _AMOUNTS = tuple(name for name in RECORDS.names if name.endswith(("_bytes", "_ns")) and name != "time_ns")
 
 
@@ -91,12 +92,14 @@ class Layout:
         verdicts: why rows are no requests.
         columns: columns of `RECORDS`. In place of ``time_ns`` there may be ``end_ns``, and ``local`` tells where this
             time is not UTC but in the zone of the import. Missing columns are null.
+        doubts: which requests may be something else, and what is to be said of them.
     """
 
     divide: Divide
     steps: tuple[Mapping[str, pl.Expr], ...]
     verdicts: tuple[Verdict, ...]
     columns: Mapping[str, pl.Expr]
+    doubts: tuple[tuple[pl.Expr, str], ...] = ()
 
 
 def parser(layout: Layout) -> Parse:
@@ -106,7 +109,9 @@ def parser(layout: Layout) -> Parse:
     def parse(lines: Lines) -> Iterator[Parsed]:
         found, judged = requests(layout, lines)
         read = records_of(found.select("line", *columns), lines.zone, judged.left_out)
-        yield replace(read, joined=judged.joined, unreadable=tuple(sorted([*judged.unreadable, *read.unreadable])))
+        unreadable = tuple(sorted([*judged.unreadable, *read.unreadable]))
+        doubts = Counter({why: int(found.select(when.sum()).item() or 0) for when, why in layout.doubts})
+        yield replace(read, joined=judged.joined, unreadable=unreadable, doubts=+doubts)
 
     return parse
 
@@ -145,7 +150,7 @@ def _judge(
             if verdicts[number].fate == "left out" and each is not None:
                 names = rows.filter(verdict == number).select(each.alias("name"))["name"].value_counts(sort=True)
                 for name, some in names.iter_rows():
-                    left_out[f"{verdicts[number].why}: {name}"] += some
+                    left_out[f"{verdicts[number].why}: {_printable(str(name))}"] += some
             elif verdicts[number].fate == "left out":
                 left_out[verdicts[number].why] += count
             elif verdicts[number].fate == "joined":
@@ -153,6 +158,11 @@ def _judge(
             else:
                 unreadable += [(line, verdicts[number].why) for line in rows["line"].filter(verdict == number)]
     return joined, unreadable
+
+
+def _printable(name: str) -> str:
+    """Return a short text from a log without characters that a terminal executes."""
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in name[:_LONGEST_NAME])
 
 
 def records_of(found: pl.DataFrame, zone: str, left_out: Counter[str]) -> Parsed:

@@ -58,6 +58,7 @@ class Parsed:
         left_out: number of rows that a Trace cannot represent, by reason.
         unreadable: line and reason of rows that could not be read.
         escaped: number of rows with bytes that are not UTF-8.
+        doubts: number of records that may be something else, by what is to be said of them.
         repeated_ns: how much later a record's time may be as well, as its local time occurs twice; 0 if it does not,
             shape (records,); None if no time occurs twice.
     """
@@ -67,6 +68,7 @@ class Parsed:
     left_out: Counter[str] = field(default_factory=Counter)
     unreadable: tuple[tuple[int, str], ...] = ()
     escaped: int = 0
+    doubts: Counter[str] = field(default_factory=Counter)
     repeated_ns: NDArray[np.int64] | None = None
 
 

@@ -89,3 +89,17 @@ def test_equal_rows_without_an_id_are_counted(tmp_path: Path) -> None:
     arrival_s, figures = imported(tmp_path, text)
     assert len(arrival_s) == 4 and "1 rows are equal to another one" in figures["notes"][0]
     assert not imported(tmp_path, 3 * "2026-11-20T10:00:00,GET,k,1,5\n")[1]["notes"]  # a clock of seconds
+
+
+def test_versions_of_a_key_with_other_sizes_and_retries_are_noted(tmp_path: Path) -> None:
+    lines = [
+        at(1, sent=100, size=100),
+        at(2, sent=40, size=40),
+        at(3, status="503", key="r"),
+        at(4, key="r"),
+        at(90, key="r"),
+    ]
+    figures = import_logs([log(tmp_path / "a", lines)], tmp_path / "t.parquet")
+    assert "1 GETs moved less than their object" in figures["notes"][0]
+    assert "at least 1 requests repeat a failed one" in figures["notes"][1]
+    assert not import_logs([log(tmp_path / "b", lines[:1])], tmp_path / "u.parquet")["notes"]

@@ -299,6 +299,16 @@ def test_a_request_may_be_a_method_and_a_target(parsed: Any) -> None:
     assert "has no method" in report.where[0]
 
 
+def test_requests_without_bytes_have_no_sizes(parsed: Any) -> None:
+    table, _ = parsed({"time": "ts:s", "request": "r"}, "ts,r\n1,GET /b/k HTTP/1.1\n2,PUT /b/k HTTP/1.1\n")
+    assert table.column("size_bytes").to_pylist() == [None, None]
+
+
+def test_names_of_operations_are_printable(parsed: Any) -> None:
+    _, report = parsed(NAMED | {"time": "ts:s"}, "ts,verb,path\n1,\x1b[31mred,k\n2,GET,k\n")
+    assert list(report.left_out) == ["not an operation on an object or a listing: \\x1b[31mred"]
+
+
 def test_keys_that_are_targets_of_requests_are_read_like_them(parsed: Any) -> None:
     text = "ts,verb,path\n1,GET,/b/k?X-Amz-Signature=1\n2,GET,/b?list-type=2\n3,PUT,/b/k\n"
     table, report = parsed(NAMED | {"time": "ts:s"}, text)

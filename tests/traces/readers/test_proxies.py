@@ -127,7 +127,7 @@ def test_haproxy_without_the_end_of_a_request(tmp_path: Path) -> None:
         (CASES / "haproxy-time.log").read_text().splitlines()[0].replace("/2109 200 10486000", "/+2109 200 +10486000")
     )
     (row,), _ = of(tmp_path, line)
-    assert (row["latency_ns"], row["size_bytes"]) == (None, 0)
+    assert (row["latency_ns"], row["size_bytes"]) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -280,3 +280,11 @@ def test_amounts_with_units_and_times_without_a_zone() -> None:
     assert found == [28 << 20, 49, 1500, 12, 2 << 30, None, None, None]
     times = pl.DataFrame({"d": ["20/Nov/2026:10:43:58.655", "20/Nov/2026:10:43:58 +0000", "x"]})
     assert times.select(x=local_clf_time(pl.col("d")))["x"].to_list() == [1795171438655 * MS, None, None]
+
+
+def test_listings_that_may_be_objects_are_counted(tmp_path: Path) -> None:
+    text = NGINX.format("GET /k HTTP/1.1", 200, "") * 2 + NGINX.format("GET /b?list-type=2 HTTP/1.1", 200, "")
+    rows, report = of(tmp_path, text + NGINX.format("GET http://b.s3.example/ HTTP/1.1", 200, ""))
+    assert [row["op"] for row in rows] == 4 * ["LIST"]
+    ((why, count),) = report.doubts.items()
+    assert count == 2 and "host=COLUMN:DOMAIN" in why

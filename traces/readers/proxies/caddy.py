@@ -18,7 +18,7 @@ from traces.logs.import_report import ImportReport
 from traces.readers.blocks import by_block
 from traces.readers.expressions import iso_time, text_or_null
 from traces.readers.formats import Format, Head
-from traces.readers.http_layout import HttpFields, http_columns, http_steps, http_verdicts
+from traces.readers.http_layout import HttpFields, http_columns, http_doubts, http_steps, http_verdicts
 from traces.readers.json_objects import objects
 from traces.readers.json_rows import json_fields
 from traces.readers.layout import Divide, Layout, leave_out, parser, refuse
@@ -82,6 +82,7 @@ def _layout(dated: bool) -> Layout:
             ),
             **http_columns(),
         },
+        doubts=http_doubts(),
     )
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from traces.readers.blocks import by_block
 from traces.readers.expressions import identity, iso_time, matches, number, text_or_null
 from traces.readers.formats import Format, Head, of_lines
-from traces.readers.http_layout import REQUEST_LINE, HttpFields, http_columns, http_steps, http_verdicts
+from traces.readers.http_layout import REQUEST_LINE, HttpFields, http_columns, http_doubts, http_steps, http_verdicts
 from traces.readers.json_objects import objects
 from traces.readers.json_rows import json_fields
 from traces.readers.layout import Divide, Layout, Verdict, if_invalid, leave_out, parser, refuse
@@ -70,6 +70,7 @@ def _layout(divide: Divide, *first: Verdict) -> Layout:
             "request_id": identity(text_or_null(pl.col("request_id"))),
             **http_columns(),
         },
+        doubts=http_doubts(),
     )
 
 

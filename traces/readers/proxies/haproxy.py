@@ -17,7 +17,7 @@ import polars as pl
 from traces.operations import GET, HEAD, LIST
 from traces.readers.expressions import local_clf_time, matches, number, text_or_null
 from traces.readers.formats import Format, Head, of_lines
-from traces.readers.http_layout import REQUEST_LINE, HttpFields, http_columns, http_steps, http_verdicts
+from traces.readers.http_layout import REQUEST_LINE, HttpFields, http_columns, http_doubts, http_steps, http_verdicts
 from traces.readers.layout import Layout, leave_out, refuse
 
 _TIME = r"\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d\.\d{3}"
@@ -67,6 +67,7 @@ LAYOUT = Layout(
         "client": text_or_null(pl.col("remote")),
         **http_columns(),
     },
+    doubts=http_doubts(),
 )
 
 

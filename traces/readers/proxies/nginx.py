@@ -16,7 +16,7 @@ import polars as pl
 
 from traces.readers.expressions import clf_time, identity, matches, seconds, text_or_null
 from traces.readers.formats import Format, Head, of_lines
-from traces.readers.http_layout import REQUEST_LINE, HttpFields, http_columns, http_steps, http_verdicts
+from traces.readers.http_layout import REQUEST_LINE, HttpFields, http_columns, http_doubts, http_steps, http_verdicts
 from traces.readers.layout import Layout, leave_out, refuse
 
 _START = r"(?<remote>[^ ]+) [^ ]+ [^ \[]+ \[(?<time>[^\]]+)\] "
@@ -71,6 +71,7 @@ LAYOUT = Layout(
         "request_id": identity(pl.col("id")),
         **http_columns(),
     },
+    doubts=http_doubts(),
 )
 
 

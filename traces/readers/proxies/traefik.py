@@ -15,7 +15,7 @@ import pyarrow as pa
 from traces.readers.blocks import by_block
 from traces.readers.expressions import clf_time, iso_time, matches, number, text_or_null
 from traces.readers.formats import Format, Head, of_lines
-from traces.readers.http_layout import REQUEST_LINE, HttpFields, http_columns, http_steps, http_verdicts
+from traces.readers.http_layout import REQUEST_LINE, HttpFields, http_columns, http_doubts, http_steps, http_verdicts
 from traces.readers.json_objects import objects
 from traces.readers.json_rows import json_fields
 from traces.readers.layout import Divide, Layout, leave_out, parser, refuse
@@ -56,6 +56,7 @@ COMMON = Layout(
         "client": text_or_null(pl.col("remote")),
         **http_columns(),
     },
+    doubts=http_doubts(),
 )
 
 _TEXTS = ("StartUTC", "time", "ClientHost", "RequestMethod", "RequestHost", "RequestPath", "request_User-Agent")
@@ -102,6 +103,7 @@ JSON = Layout(
         "client": text_or_null(pl.col("ClientHost")),
         **http_columns(),
     },
+    doubts=http_doubts(),
 )
 
 

@@ -20,7 +20,7 @@ from traces.readers.expressions import (
     number,
     operation,
 )
-from traces.readers.http_layout import HttpFields, http_columns, http_steps, http_verdicts
+from traces.readers.http_layout import HttpFields, http_columns, http_doubts, http_steps, http_verdicts
 from traces.readers.http_requests import NO_RESPONSE
 from traces.readers.layout import Layout, Verdict, if_invalid, leave_out, refuse
 from traces.readers.operations import any_operation
@@ -105,6 +105,7 @@ def table_layout(columns: Mapping[str, Column], fields: Mapping[str, pl.Expr], f
             **part.columns,
             "error": pl.when(~error.str.to_lowercase().is_in(_SUCCESS)).then(error).otherwise(part.columns["error"]),
         },
+        doubts=http_doubts() if "request" in columns else (),
     )
 
 
