@@ -255,6 +255,8 @@ def _exhausted(error: Exception) -> str | None:
         return "memory ran out; use fewer requests, points or workers, or a machine with more memory"
     if isinstance(error, RecursionError):
         return "the input is nested too deep"
+    if isinstance(error, OverflowError):
+        return f"a value is too large or too small to compute with: {error}"
     if isinstance(error, RuntimeError) and "can't start new thread" in text:
         return "no more threads can be started; use fewer workers or clients, or raise the limit (ulimit -u, -v)"
     if isinstance(error, OSError) and error.errno in (*_NO_SPACE, *_OF_SYSTEM):
@@ -272,7 +274,13 @@ def _moved(error: typer.TyperException) -> str | None:
     return None
 
 
+_LONGEST_LINE = 4000  # characters of a message; a value in it may be any
+
+
 def _fail(*messages: str) -> int:
     for message in messages:
-        print(f"tailcast: error: {printable(' '.join(message.split()))}", file=sys.stderr)
+        line = printable(" ".join(message.split()))
+        if len(line) > _LONGEST_LINE:
+            line = f"{line[:_LONGEST_LINE]}… ({len(line):,} characters)"
+        print(f"tailcast: error: {line}", file=sys.stderr)
     return 2

@@ -11,12 +11,8 @@ import fcntl
 import os
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from traces.errors import InputError
-
-if TYPE_CHECKING:
-    from sim.parallel.result_cache import ResultFolder
 
 _PAGES = ".html", ".htm"
 
@@ -111,16 +107,11 @@ def check_page_output(path: Path | None) -> None:
         raise InputError(f"{path}: exists and is not a page; name a file that ends in .html")
 
 
-def result_folder(path: Path | None) -> ResultFolder | None:
-    """Return the folder in which a command keeps its results, for itself alone; None: they are not kept.
+def check_kept_output(path: Path | None) -> None:
+    """Check whether a command may keep its results in a folder, for itself alone; None: they are not kept.
 
     Raises:
-        InputError: the path is something else, cannot be written to, or another command is using it.
+        InputError: another command is using it.
     """
-    if path is None:
-        return None
-    from sim.parallel.result_cache import ResultFolder
-
-    folder = ResultFolder(path)
-    _claim(path)
-    return folder
+    if path is not None:
+        _claim(path)

@@ -13,7 +13,7 @@ from models.multipart import Multipart
 from models.network.retry_policy import BUDGET_CAP, HEDGE_SAMPLES, Policy
 from traces.field_notes import Basis, Unit
 from traces.operations import Op, ops_that
-from traces.units import Fraction, Seconds, parse_seconds
+from traces.units import MOST_COUNT, Fraction, Seconds, parse_seconds
 from traces.workload.distributions import Strict
 
 _MINIO_GO = Basis("default of minio-go")
@@ -66,7 +66,7 @@ class Retry(Strict):
         description="Retry budget: number of retries per request of the operation. Each request begun adds this "
         "number of tokens to a bucket, up to `budget_cap`, and each retry takes one; null: no limit.",
     )
-    budget_cap: Annotated[int, _CAP] = Field(BUDGET_CAP, ge=1, description=_CAP_TEXT.format("retries"))
+    budget_cap: Annotated[int, _CAP] = Field(BUDGET_CAP, ge=1, le=MOST_COUNT, description=_CAP_TEXT.format("retries"))
     operations: tuple[Op, ...] = Field(
         ops_that("is_idempotent"), description="Operations that are retried; others fail with their first attempt."
     )
@@ -97,7 +97,7 @@ class Hedge(Strict):
         description="Hedge budget: number of hedges per request of the operation. Each request begun adds this "
         "number of tokens to a bucket, up to `budget_cap`, and each hedge takes one; null: no limit.",
     )
-    budget_cap: Annotated[int, _CAP] = Field(BUDGET_CAP, ge=1, description=_CAP_TEXT.format("hedges"))
+    budget_cap: Annotated[int, _CAP] = Field(BUDGET_CAP, ge=1, le=MOST_COUNT, description=_CAP_TEXT.format("hedges"))
     cancel: bool = Field(True, description="Whether the slower attempt is removed from its queues.")
     tied: bool = Field(
         False,

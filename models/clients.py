@@ -21,7 +21,7 @@ from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Bound, Choice, Group, Station
 from traces.field_notes import Basis, LinkRate, Unit
 from traces.operations import Op
-from traces.units import BytesPerSecond
+from traces.units import MOST_COUNT, BytesPerSecond
 from traces.workload.distributions import Strict
 
 Nic = Annotated[BytesPerSecond, Basis("assumed: 25GbE", 1.25e8, 5e10), LinkRate()]
@@ -34,7 +34,7 @@ Way = Literal["up", "down", "dma"]
 class ClientCores(Strict):
     """The cores of a client machine."""
 
-    count: CoreCount = Field(8, ge=1, description="Number of cores of each client machine.")
+    count: CoreCount = Field(8, ge=1, le=MOST_COUNT, description="Number of cores of each client machine.")
     speed: Annotated[float, Unit("", "1.2"), Basis("assumed: cores as in the measurement", 0.2, 5)] = Field(
         1.0, gt=0, description="Speed of a core relative to those on which the CPU times were measured."
     )

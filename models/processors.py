@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from traces.field_notes import Basis, Unit
 from traces.suggestions import instead
-from traces.units import Fraction
+from traces.units import MOST_COUNT, Fraction
 from traces.workload.distributions import Strict
 
 REFERENCE = "EPYC 7742"
@@ -30,7 +30,7 @@ class ProcessorCores(Strict):
     """The cores of a machine."""
 
     count: Annotated[int, Basis("assumed: a small server", 1, 768)] = Field(
-        8, ge=1, description="Number of logical cores; hyper-threads count."
+        8, ge=1, le=MOST_COUNT, description="Number of logical cores; hyper-threads count."
     )
     speed: Annotated[float, Unit("", "1.2"), Basis(f"assumed: a core of an {REFERENCE}", 0.3, 3)] | None = Field(
         None,

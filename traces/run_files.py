@@ -62,7 +62,7 @@ def read_info(folder: Path) -> dict[str, Any]:
     """Read ``run.json``, and check the files against their digests; a Run of an earlier version has none.
 
     Raises:
-        InputError: the file is missing or cannot be read, a fact has a wrong type, or a file is missing or has changed.
+        InputError: the file is missing or cannot be read, a fact has a wrong type, or another file has changed.
     """
     path = folder / INFO_FILE
     try:
@@ -99,8 +99,8 @@ def _short(value: Any) -> str:
 def _check_file(path: Path, digest: Any) -> None:
     try:
         found = _digest(path)
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: is missing; the Run had it when it was written") from error
+    except FileNotFoundError:
+        return  # a Run may be without its trace; one without its requests is refused when they are read
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     if found != digest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -75,7 +76,8 @@ def load_mapping(path: Path) -> dict[str, Any]:
 
 def _parsed(text: str, source: str) -> Any:
     try:
-        return yaml.load(text, Loader=_Loader)
+        if _expanded(yaml.compose(text, Loader=_Loader), {}) <= _MOST_VALUES:
+            return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f"line {mark.line + 1}: " if mark else ""
@@ -84,6 +86,21 @@ def _parsed(text: str, source: str) -> Any:
         raise InputError(f"{source}: broken YAML: {str(error).splitlines()[0]}") from error
     except RecursionError as error:
         raise InputError(f"{source}: broken YAML: nested too deep") from error
+    raise InputError(f"{source}: its aliases stand for more than {_MOST_VALUES:,} values, or for themselves")
+
+
+_MOST_VALUES = 1_000_000
+
+
+def _expanded(node: yaml.Node | None, known: dict[int, float]) -> float:
+    """Return the number of values of a node with its aliases written out; infinite if it contains itself."""
+    if node is None or isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = math.inf  # while it is counted
+        within = [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
+        known[id(node)] = 1 + sum(_expanded(part, known) for part in within)
+    return known[id(node)]
 
 
 def override(data: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:

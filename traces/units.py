@@ -6,7 +6,7 @@ import math
 import re
 from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from traces.field_notes import Unit
 
@@ -155,13 +155,37 @@ def parse_weight(value: object) -> float:
     return number
 
 
-Bytes = Annotated[int, Unit("B", "64KiB"), BeforeValidator(parse_bytes, json_schema_input_type=int | str)]
-Seconds = Annotated[float, Unit("s", "5ms"), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
-PerSecond = Annotated[float, Unit("/s", "200/s"), BeforeValidator(parse_rate, json_schema_input_type=float | str)]
+MOST_BYTES = 1 << 60
+MOST_SECONDS = 1e10
+MOST_PER_SECOND = 1e9
+MOST_BYTES_PER_SECOND = 1e15
+MOST_WEIGHT = 1e9
+MOST_COUNT = 100_000
+MOST_CV = 1e6
+"""The greatest values of fields: 1 EiB, 317 years, 10⁹ requests a second, 1 PB/s, 100,000 clients, machines or parts of
+one kind, and a coefficient of variation. None that exists is beyond; there, sums overflow and memory runs out."""
+
+Bytes = Annotated[
+    int, Unit("B", "64KiB"), BeforeValidator(parse_bytes, json_schema_input_type=int | str), Field(le=MOST_BYTES)
+]
+Seconds = Annotated[
+    float, Unit("s", "5ms"), BeforeValidator(parse_seconds, json_schema_input_type=float | str), Field(le=MOST_SECONDS)
+]
+PerSecond = Annotated[
+    float,
+    Unit("/s", "200/s"),
+    BeforeValidator(parse_rate, json_schema_input_type=float | str),
+    Field(le=MOST_PER_SECOND),
+]
 BytesPerSecond = Annotated[
-    float, Unit("B/s", "25Gbit/s"), BeforeValidator(parse_bandwidth, json_schema_input_type=float | str)
+    float,
+    Unit("B/s", "25Gbit/s"),
+    BeforeValidator(parse_bandwidth, json_schema_input_type=float | str),
+    Field(le=MOST_BYTES_PER_SECOND),
 ]
 Fraction = Annotated[float, Unit("", "15%"), BeforeValidator(parse_fraction, json_schema_input_type=float | str)]
 WEIGHT = Unit("", "60%")
 """Marks a weight, of which only the ratio to others counts."""
-Weight = Annotated[float, WEIGHT, BeforeValidator(parse_weight, json_schema_input_type=float | str)]
+Weight = Annotated[
+    float, WEIGHT, BeforeValidator(parse_weight, json_schema_input_type=float | str), Field(le=MOST_WEIGHT)
+]

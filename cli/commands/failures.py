@@ -79,7 +79,7 @@ def command(
     """
     from cli.doubts import say_implausible
     from cli.made import Made
-    from cli.outputs import result_folder
+    from cli.outputs import check_kept_output
     from cli.pages.failures import write_failures_page
     from cli.parse.failure import parse_failure
     from cli.parse.option import seconds_of
@@ -89,6 +89,7 @@ def command(
     from models.store import spec_of
     from sim.experiments.failures import FailureExperiment, failures
     from sim.experiments.sweep import Settings
+    from sim.parallel.result_cache import ResultFolder
     from sim.replication.replicate import Precision
 
     experiment = FailureExperiment(
@@ -100,7 +101,8 @@ def command(
         parse_slos(slos),
         Settings(seed or 0, replications, None if precision is None else Precision(precision)),
     )
-    folder = result_folder(out)
+    check_kept_output(out)
+    folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     store = spec_of(experiment.data, experiment.source)

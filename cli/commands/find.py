@@ -93,7 +93,7 @@ def command(
     """
     from cli.doubts import say_implausible
     from cli.made import Made
-    from cli.outputs import result_folder
+    from cli.outputs import check_kept_output
     from cli.pages.find import write_best_page, write_limit_page
     from cli.parse.failure import parse_failure
     from cli.parse.goal import parse_goal, parse_target
@@ -103,6 +103,7 @@ def command(
     from sim.experiments.find import Best, Limit, find_best, find_limit
     from sim.experiments.sweep import Settings
     from sim.experiments.variants import Variants
+    from sim.parallel.result_cache import ResultFolder
 
     search = parse_goal(goal)
     is_best = search.kind == "best"
@@ -116,7 +117,8 @@ def command(
     say_loops(data, [search.path])
     failure = None if with_failure is None else parse_failure(with_failure)
     variants = Variants(data, str(spec), settings, worker_count(workers), failure)
-    folder = result_folder(out)
+    check_kept_output(out)
+    folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     say_implausible([variants.spec()], data)

@@ -57,7 +57,7 @@ def command(
     """
     from cli.doubts import say_implausible
     from cli.made import Made
-    from cli.outputs import result_folder
+    from cli.outputs import check_kept_output
     from cli.pages.plan import write_plan_page
     from cli.parse.option import seconds_of
     from cli.parse.slo import parse_slos
@@ -67,10 +67,12 @@ def command(
     from sim.capacity.growth import read_growth
     from sim.capacity.plan import plan
     from sim.capacity.tables import changes_table
+    from sim.parallel.result_cache import ResultFolder
 
     objectives = parse_slos(slos)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
-    folder = result_folder(out)
+    check_kept_output(out)
+    folder = None if out is None else ResultFolder(out)
     warn_if_slow()
     data = spec_mapping(spec, assignments=assignments)
     say_implausible([spec_of(data, str(spec))], data)

@@ -189,7 +189,7 @@ def command(
     if store is not None:
         target = store.target if host is None else store.target_host(host)
     schedule = None if store is None else FaultSchedule(store, staged)
-    with recording(target, server_trace) as server_times, bars() as report:
+    with _left_is_said(), recording(target, server_trace) as server_times, bars() as report:
         if partial is None:
             run = replay(requested, target, options, report, schedule)
         else:
@@ -230,6 +230,18 @@ def _report(run: Run, options: Options, out: Path | None, json: bool) -> int:
     hint = f"; --resume {out} issues the rest" if out is not None and "unissued" in run.info else ""
     say(f"interrupted: {len(run)} requests had been issued{hint}")
     return 130
+
+
+_LATER = "'tailcast replay --clean-up' removes what is left"
+
+
+@contextmanager
+def _left_is_said() -> Iterator[None]:
+    """Add to an interrupt that names buckets how they are removed."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise KeyboardInterrupt(*error.args, *([_LATER] if error.args else [])) from None
 
 
 def _problems(run: Run) -> list[str]:
@@ -303,7 +315,7 @@ def _print_plan(facts: dict[str, Any]) -> None:
 def _warn(run: Run, options: Options) -> None:
     """Print warnings on stderr, where they are seen with --json as well."""
     for line in run.info["left_behind"]:
-        say(f"warning: {line}")
+        say(f"warning: {line}; {_LATER}")
     if refused := (run.info["pinning"] or {}).get("refused"):
         say(f"warning: clients and store were not pinned: {refused}")
     if options.policies.hedge.cancel and not run.info["client_policies"]["hedge"]["cancel"]:

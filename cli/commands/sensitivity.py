@@ -84,7 +84,7 @@ def command(
         raise InputError("give --vary and --target, or --assumed for the values that are not known")
     from cli.doubts import say_implausible
     from cli.made import Made
-    from cli.outputs import result_folder
+    from cli.outputs import check_kept_output
     from cli.pages.find import write_sensitivity_page
     from cli.parse.goal import parse_target
     from cli.parse.spec import described, say_loops, spec_mapping
@@ -95,11 +95,13 @@ def command(
     from sim.experiments.sweep import Settings
     from sim.experiments.uncertainty import assumed_effects
     from sim.experiments.variants import Variants
+    from sim.parallel.result_cache import ResultFolder
 
     ranges = [parse_range(text) for text in vary or ()]
     latency = None if target is None else parse_target(target)
     settings = Settings(seed or 0, replications, steady=steady)
-    folder = result_folder(out)
+    check_kept_output(out)
+    folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     if assumed:

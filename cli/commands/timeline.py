@@ -67,7 +67,7 @@ def command(
     """
     from cli.doubts import say_implausible
     from cli.made import Made
-    from cli.outputs import result_folder
+    from cli.outputs import check_kept_output
     from cli.pages.timeline import write_timeline_page
     from cli.parse.option import seconds_of
     from cli.parse.spec import spec_mapping
@@ -75,12 +75,14 @@ def command(
     from models.store import spec_of
     from sim.capacity.tables import states_table
     from sim.capacity.timeline import Plan, timeline
+    from sim.parallel.result_cache import ResultFolder
 
     plan = Plan(*_ends(objects), states, spacing, seconds_of("--window", window))
     data = spec_mapping(spec, profile, assignments)
     store = spec_of(data, str(spec))
     say_implausible([store], data)
-    folder = result_folder(out)
+    check_kept_output(out)
+    folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     if engine == "compiled":
         warn_if_slow()

@@ -94,7 +94,7 @@ def command(
     """
     from cli.doubts import say_implausible
     from cli.made import Made
-    from cli.outputs import result_folder
+    from cli.outputs import check_kept_output
     from cli.pages.whatif import write_whatif_page
     from cli.parse.slo import parse_slos
     from cli.parse.spec import say_loops, spec_mapping
@@ -104,6 +104,7 @@ def command(
     from sim.experiments.sweep import Settings
     from sim.experiments.whatif import WhatIfExperiment, variants, whatif
     from sim.experiments.whatif_table import points_table
+    from sim.parallel.result_cache import ResultFolder
     from sim.replication.replicate import Precision
 
     if scheduler is not None and workers is not None:
@@ -119,7 +120,8 @@ def command(
         parse_base(base or ()),
         Settings(seed or 0, replications, None if precision is None else Precision(precision), steady),
     )
-    folder = result_folder(out)
+    check_kept_output(out)
+    folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     say_implausible(variants(experiment), data)

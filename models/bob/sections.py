@@ -15,7 +15,7 @@ from models.prices import Price, PriceList
 from traces.field_notes import Basis, LinkRate, Unit
 from traces.fit_bounds import Fit
 from traces.operations import S3Op
-from traces.units import Bytes, BytesPerSecond, Fraction, Seconds
+from traces.units import MOST_COUNT, Bytes, BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Strict
 
 NOTHING = ServiceDemand()
@@ -38,10 +38,10 @@ class Hosts(Strict):
 
     preset: str | None = Field(None, description="Name of a measured host, which supplies its CPU times.")
     count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(
-        1, ge=1, description="Number of machines of the cluster."
+        1, ge=1, le=MOST_COUNT, description="Number of machines of the cluster."
     )
     nodes: Annotated[int, Basis("assumed: one node on each host", 1, 100)] = Field(
-        1, ge=1, description="Number of Bob's nodes on each machine, which share its cores and drives."
+        1, ge=1, le=MOST_COUNT, description="Number of Bob's nodes on each machine, which share its cores and drives."
     )
     cores: CoreCount = Field(8, ge=1, description="Number of cores of a machine, which its nodes use.")
     nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), Basis("assumed: no limit", 1.25e8, 5e10), LinkRate()] = Field(
@@ -61,10 +61,10 @@ class Drives(DriveTimes):
 
     preset: str | None = Field(None, description="Name of a device, such as nvme or hdd-7k2.")
     count: Annotated[int, Basis("assumed: one drive", 1, 1000)] = Field(
-        1, ge=1, description="Number of drives of a host."
+        1, ge=1, le=MOST_COUNT, description="Number of drives of a host."
     )
     queue_depth: Annotated[int, Basis("assumed: one access at a time", 1, 1024)] = Field(
-        1, ge=1, description="Number of accesses that a drive serves at the same time."
+        1, ge=1, le=MOST_COUNT, description="Number of accesses that a drive serves at the same time."
     )
     read: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(
         None, description="Service time of reading a record that the page cache does not have."

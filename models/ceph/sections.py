@@ -18,7 +18,7 @@ from models.store_spec import Link
 from traces.field_notes import Basis, FittedAt, LinkRate, Unit
 from traces.fit_bounds import Fit
 from traces.operations import S3Op
-from traces.units import Bytes, BytesPerSecond, Fraction, Seconds
+from traces.units import MOST_COUNT, Bytes, BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Lognormal, Strict
 
 _CPU_SHAPE = Lognormal(cv=0.5)  # assumed
@@ -96,7 +96,7 @@ class HostCores(ProcessorCores):
     """The cores of an OSD host."""
 
     count: Annotated[int, Basis("assumed: one socket", 1, 768)] = Field(
-        32, ge=1, description="Number of logical cores of each host; hyper-threads count."
+        32, ge=1, le=MOST_COUNT, description="Number of logical cores of each host; hyper-threads count."
     )
 
 
@@ -105,7 +105,7 @@ class Hosts(Strict):
 
     count: MachineCount = Field(3, ge=1, description="Number of OSD hosts, over which the data are distributed.")
     drives: Annotated[int, Basis("assumed: a small cluster", 1, 106)] = Field(
-        4, ge=1, description="Number of data drives per host."
+        4, ge=1, le=MOST_COUNT, description="Number of data drives per host."
     )
     osds_per_drive: Annotated[int, Basis("Ceph's default: osds-per-device of ceph-volume lvm batch", 1, 4)] = Field(
         1, ge=1, le=32, description="Number of OSDs on each data drive, with equal parts of it."
@@ -153,7 +153,7 @@ class IndexDrives(Strict):
     """Drives that only the index pool is on, as with a device class of its own: an OSD on each, with its RocksDB."""
 
     drives: Annotated[int, Basis("assumed: one", 1, 24)] = Field(
-        1, ge=1, description="Number of these drives of each OSD host."
+        1, ge=1, le=MOST_COUNT, description="Number of these drives of each OSD host."
     )
     device: Annotated[DeviceField, ASSUMED_NVME] = Field(
         PRESETS["nvme"], description="Each of these drives: the name of a preset, or its figures."
@@ -291,7 +291,10 @@ class Gateways(Strict):
         "its host, with the speed of those, and the OSDs have the others; or `shared`.",
     )
     scales_to: Annotated[int, Basis(f"{_QUINCY}: 13 to 15 cores used by each of 20 gateways", 1, 128)] = Field(
-        14, ge=1, description="Largest number of cores that one gateway process can use; more of them stay idle."
+        14,
+        ge=1,
+        le=MOST_COUNT,
+        description="Largest number of cores that one gateway process can use; more of them stay idle.",
     )
     nic: Nic = Field(3.125e9, gt=0, description="NIC bandwidth of a gateway's own host in each direction.")
     frontend: Literal["beast", "civetweb"] = Field(
@@ -313,7 +316,10 @@ class Gateways(Strict):
     max_requests: Annotated[
         int, Basis("Ceph's default: rgw_max_concurrent_requests, src/common/options/rgw.yaml.in", 1, 100_000)
     ] = Field(
-        1024, ge=1, description="Number of requests that beast serves at the same time (rgw_max_concurrent_requests)."
+        1024,
+        ge=1,
+        le=MOST_COUNT,
+        description="Number of requests that beast serves at the same time (rgw_max_concurrent_requests).",
     )
     queue: int | None = Field(
         None,

@@ -21,7 +21,7 @@ from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
 from models.presets import PRESETS_OF, Preset, Presets
 from traces.field_notes import Basis, Unit
 from traces.suggestions import instead
-from traces.units import Bytes, Seconds, parse_fraction
+from traces.units import MOST_COUNT, Bytes, Seconds, parse_fraction
 from traces.workload.distributions import Empirical, Lognormal, Shape, Strict
 
 BLOCK_BYTES = 4096
@@ -50,7 +50,9 @@ class Device(Strict):
     write_latency: Demand = Field(
         NOTHING, description="Further latency of a write, which overlaps with other accesses."
     )
-    queue_depth: int = Field(1, ge=1, description="Number of accesses in their exclusive part at the same time.")
+    queue_depth: int = Field(
+        1, ge=1, le=MOST_COUNT, description="Number of accesses in their exclusive part at the same time."
+    )
     max_access: Annotated[Bytes, Field(gt=0), Basis("assumed: no limit", 4096, 1 << 30)] | None = Field(
         None,
         description="Largest access; more bytes take several, each with the whole constant time; absent: no limit.",

@@ -22,7 +22,7 @@ from models.store_spec import Link
 from traces.field_notes import Basis, LinkRate, Unit
 from traces.fit_bounds import Fit
 from traces.operations import Op, S3Op
-from traces.units import Bytes, BytesPerSecond, Fraction, Seconds
+from traces.units import MOST_COUNT, Bytes, BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Strict
 
 NOTHING = ServiceDemand()
@@ -75,7 +75,7 @@ class Internode(Strict):
 class Cores(Strict):
     """The cores of a host."""
 
-    count: CoreCount = Field(8, ge=1, description="Number of cores that MinIO may use on a host.")
+    count: CoreCount = Field(8, ge=1, le=MOST_COUNT, description="Number of cores that MinIO may use on a host.")
     speed: Annotated[
         float, Unit("", "1.3"), Basis("assumed: that of the cores on which times were measured", 0.2, 5)
     ] = Field(1.0, gt=0, description="Speed of a core: CPU times of the server are divided by it.")
@@ -109,7 +109,7 @@ class Hosts(Strict):
     """The machines that MinIO runs on, which are identical."""
 
     count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(
-        1, ge=1, description="Number of machines in the pool."
+        1, ge=1, le=MOST_COUNT, description="Number of machines in the pool."
     )
     cores: Annotated[Cores, BeforeValidator(_as_cores)] = Field(
         Cores(), description="Cores of a host; a bare number is their count."
@@ -118,7 +118,10 @@ class Hosts(Strict):
         0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."
     )
     racks: Annotated[int, Basis("assumed: one rack", 1, 100)] = Field(
-        1, ge=1, description="Number of racks, among which the hosts are divided evenly, in order of their numbers."
+        1,
+        ge=1,
+        le=MOST_COUNT,
+        description="Number of racks, among which the hosts are divided evenly, in order of their numbers.",
     )
     requests_max: Annotated[int, Basis("MinIO's limit follows from its memory: 6,400 a host with 128 GiB")] | None = (
         Field(
@@ -180,7 +183,10 @@ class Hosts(Strict):
         GarbageCollector(), description="Garbage collector of MinIO's Go runtime, which takes cores from requests."
     )
     processes: Annotated[int, Basis("assumed: one process a host, as MinIO recommends", 1, 16)] = Field(
-        1, ge=1, description="Number of MinIO processes of a host, each with an equal part of its drives."
+        1,
+        ge=1,
+        le=MOST_COUNT,
+        description="Number of MinIO processes of a host, each with an equal part of its drives.",
     )
     internode: Internode = Field(Internode(), description="Calls between server processes, if there are several.")
     preset: str | None = Field(
@@ -216,10 +222,10 @@ class Drives(DriveTimes):
     durable: ClassVar[str] = "commit"
 
     count: Annotated[int, Basis("one folder, as `minio server /data`", 1, 400)] = Field(
-        1, ge=1, description="Number of drives of each host."
+        1, ge=1, le=MOST_COUNT, description="Number of drives of each host."
     )
     queue_depth: Annotated[int, Basis("assumed: one access at a time, as a disk with one arm", 1, 1024)] = Field(
-        1, ge=1, description="Number of accesses that a drive serves at the same time."
+        1, ge=1, le=MOST_COUNT, description="Number of accesses that a drive serves at the same time."
     )
     read: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(
         None,

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from models.network.service_demand import Demand, ServiceDemand
 from traces.field_notes import Basis
-from traces.units import BytesPerSecond, PerSecond, Seconds
+from traces.units import MOST_COUNT, BytesPerSecond, PerSecond, Seconds
 from traces.workload.distributions import Strict
 
 _CONF = "Swift's default: etc/object-server.conf-sample"
@@ -28,7 +28,10 @@ class Auditor(Strict):
         50.0, ge=0, description="Objects that a further process of a host opens in a second without reading; 0: none."
     )
     concurrency: Annotated[int, Basis(_CONF, 1, 64)] = Field(
-        1, ge=1, description="Number of processes of a host that read objects, each those of another drive."
+        1,
+        ge=1,
+        le=MOST_COUNT,
+        description="Number of processes of a host that read objects, each those of another drive.",
     )
     cpu: Annotated[Demand, _CPU] = Field(
         ServiceDemand(),
@@ -43,7 +46,10 @@ class Replicator(Strict):
     """
 
     concurrency: Annotated[int, Basis(_CONF, 1, 64)] = Field(
-        1, ge=1, description="Number of partitions that a host compares at the same time, with all of its processes."
+        1,
+        ge=1,
+        le=MOST_COUNT,
+        description="Number of partitions that a host compares at the same time, with all of its processes.",
     )
     interval: Annotated[Seconds, Basis(_CONF, 1, 86400)] = Field(
         30.0, description="Pause of a host between two passes."

@@ -16,7 +16,7 @@ from models.swift import presets
 from traces.field_notes import Basis, LinkRate, Unit
 from traces.fit_bounds import Fit
 from traces.operations import S3Op
-from traces.units import Bytes, BytesPerSecond, Seconds
+from traces.units import MOST_COUNT, Bytes, BytesPerSecond, Seconds
 from traces.workload.distributions import Strict
 
 NOTHING = ServiceDemand()
@@ -39,7 +39,7 @@ class Proxies(Strict):
 
     preset: str | None = Field(None, description="Name of a measured proxy, which supplies its CPU times.")
     count: Annotated[int, Basis("assumed: one proxy", 1, 1000)] = Field(
-        1, ge=1, description="Number of proxy servers, which take requests in turn."
+        1, ge=1, le=MOST_COUNT, description="Number of proxy servers, which take requests in turn."
     )
     cores: CoreCount = Field(8, ge=1, description="Number of cores of a proxy, with a worker process on each.")
     nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC, LinkRate()] = Field(
@@ -83,22 +83,33 @@ class Hosts(Strict):
     """The storage hosts, which are identical: object and container servers, and their drives."""
 
     preset: str | None = Field(None, description="Name of a measured host, which supplies its CPU times.")
-    count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(1, ge=1, description="Number of storage hosts.")
+    count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(
+        1, ge=1, le=MOST_COUNT, description="Number of storage hosts."
+    )
     zones: Annotated[int, Basis("assumed: one zone", 1, 100)] = Field(
-        1, ge=1, description="Number of zones, over which hosts are distributed in turn and replicas are spread."
+        1,
+        ge=1,
+        le=MOST_COUNT,
+        description="Number of zones, over which hosts are distributed in turn and replicas are spread.",
     )
     cores: CoreCount = Field(8, ge=1, description="Number of cores of a host, which its servers use.")
     nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC, LinkRate()] = Field(
         0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."
     )
     workers: Annotated[int, Basis("assumed: one for each of 8 cores", 1, 512)] = Field(
-        8, ge=1, description="Number of object server processes of a host, if `servers_per_port` is 0."
+        8, ge=1, le=MOST_COUNT, description="Number of object server processes of a host, if `servers_per_port` is 0."
     )
     servers_per_port: int = Field(
-        0, ge=0, description="Number of object server processes of each drive; 0: all drives have the same `workers`."
+        0,
+        ge=0,
+        le=MOST_COUNT,
+        description="Number of object server processes of each drive; 0: all drives have the same `workers`.",
     )
     threads: Annotated[int, Basis(f"{_OBJECT_CONF}; 1 with servers_per_port", 1, 1000)] = Field(
-        20, ge=1, description="Number of threads of an object server process, which sync files and directories."
+        20,
+        ge=1,
+        le=MOST_COUNT,
+        description="Number of threads of an object server process, which sync files and directories.",
     )
     cpu: dict[S3Op, Demand] = Field(
         {}, description="CPU time of an object server for a request, by operation; LIST: of a container server."
@@ -118,10 +129,10 @@ class Drives(DriveTimes):
 
     preset: str | None = Field(None, description="Name of a device, such as nvme or hdd-7k2.")
     count: Annotated[int, Basis("assumed: one drive", 1, 1000)] = Field(
-        1, ge=1, description="Number of drives of a host."
+        1, ge=1, le=MOST_COUNT, description="Number of drives of a host."
     )
     queue_depth: Annotated[int, Basis("assumed: one access at a time", 1, 1024)] = Field(
-        1, ge=1, description="Number of accesses that a drive serves at the same time."
+        1, ge=1, le=MOST_COUNT, description="Number of accesses that a drive serves at the same time."
     )
     read: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(None, description="Service time of reading data.")
     write: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(None, description="Service time of writing data.")
@@ -179,7 +190,10 @@ class Containers(Strict):
         3, ge=1, le=10, description="Number of replicas of each container database."
     )
     shards: Annotated[int, Basis("Swift's default: not sharded", 1, 10_000)] = Field(
-        1, ge=1, description="Number of shards of each container; a LIST visits the root, then the shard of its prefix."
+        1,
+        ge=1,
+        le=MOST_COUNT,
+        description="Number of shards of each container; a LIST visits the root, then the shard of its prefix.",
     )
     update: Demand = Field(
         NOTHING, description="Time for which an update locks a database: a row is appended to its pending file."

@@ -187,3 +187,15 @@ def test_the_json_schema_of_a_bare_kind_allows_a_name() -> None:
     shape = Part.model_json_schema()["properties"]["shape"]["anyOf"]
     assert {"type": "string"} in shape
     assert any("oneOf" in member for member in shape)
+
+
+def test_aliases_that_stand_for_too_much_are_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    for text in ("\n".join([*lines, "workload: *a8"]), "workload: &w {clients: *w}", "a: &a [*a]"):
+        path.write_text(text)
+        with pytest.raises(InputError, match="its aliases stand for more than 1,000,000 values, or for themselves"):
+            load_mapping(path)
+    path.write_text("a: &a {b: 1}\nc: *a\nd: [*a, *a]\n")
+    assert load_mapping(path) == {"a": {"b": 1}, "c": {"b": 1}, "d": [{"b": 1}, {"b": 1}]}

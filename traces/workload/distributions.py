@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFlo
 
 from traces.field_notes import Unit
 from traces.fit_bounds import Fit
-from traces.units import Fraction
+from traces.units import MOST_CV, Fraction
 
 Floats = NDArray[np.float64]
 
@@ -82,7 +82,7 @@ class Hyperexponential(Strict):
         "hyperexponential",
         description="Hyperexponential distribution with balanced means: more variable than exponential.",
     )
-    cv: Annotated[float, Field(ge=1), Unit("", "2"), Fit(1.0, 5.0, estimated="spread")] = Field(
+    cv: Annotated[float, Field(ge=1, le=MOST_CV), Unit("", "2"), Fit(1.0, 5.0, estimated="spread")] = Field(
         description="Coefficient of variation (standard deviation over mean), at least 1."
     )
 
@@ -110,7 +110,7 @@ class Lognormal(Strict):
     kind: Literal["lognormal"] = Field(
         "lognormal", description="Lognormal distribution, whose tail is longer than that of a gamma distribution."
     )
-    cv: Annotated[NonNegativeFloat, Unit("", "0.5"), Fit(0.02, 5.0, estimated="spread")] = Field(
+    cv: Annotated[NonNegativeFloat, Field(le=MOST_CV), Unit("", "0.5"), Fit(0.02, 5.0, estimated="spread")] = Field(
         description="Coefficient of variation (standard deviation over mean); 0: constant."
     )
 
@@ -133,7 +133,7 @@ class Gamma(Strict):
     kind: Literal["gamma"] = Field(
         "gamma", description="Gamma distribution, whose tail is shorter than that of a lognormal one."
     )
-    cv: Annotated[PositiveFloat, Unit("", "0.5"), Fit(0.02, 5.0, estimated="spread")] = Field(
+    cv: Annotated[PositiveFloat, Field(le=MOST_CV), Unit("", "0.5"), Fit(0.02, 5.0, estimated="spread")] = Field(
         description="Coefficient of variation (standard deviation over mean); 1: exponential."
     )
 

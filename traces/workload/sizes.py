@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, NonNegativeFloat, model_validator
 
 from traces.field_notes import Unit
-from traces.units import Bytes, Weight, parse_bytes
+from traces.units import MOST_CV, Bytes, Weight, parse_bytes
 from traces.workload.distributions import Floats, Lognormal, Strict
 
 
@@ -31,7 +31,7 @@ class LognormalSize(Strict):
         "lognormal", description="Lognormal sizes: many small objects and a few large ones."
     )
     mean: Bytes = Field(description="Mean object size, before `max` is applied.")
-    cv: Annotated[NonNegativeFloat, Unit("", "1.5")] = Field(
+    cv: Annotated[NonNegativeFloat, Field(le=MOST_CV), Unit("", "1.5")] = Field(
         description="Coefficient of variation of the sizes (standard deviation over mean); 0: all the same."
     )
     max: Bytes | None = Field(None, description="Largest object size; larger draws are cut to it; absent: no limit.")

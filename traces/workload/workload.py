@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_v
 from traces.errors import InputError
 from traces.operations import OPS, KeepingOp, Op, ops_that
 from traces.spec_file import BareKind, load_mapping, override, validated
-from traces.units import Fraction, PerSecond, Seconds, Weight, parse_seconds
+from traces.units import MOST_COUNT, Fraction, PerSecond, Seconds, Weight, parse_seconds
 from traces.workload.arrivals import MAX_REQUESTS, Arrivals, Poisson
 from traces.workload.distributions import Deterministic, Shape, Strict
 from traces.workload.keys import Keys, SequentialKeys, UniformKeys, WriteOnceReadOnce, ZipfKeys
@@ -69,7 +69,9 @@ class ClientGroup(Strict):
         None, description="Mean arrival rate of an open loop; absent: a closed loop of `clients`."
     )
     arrivals: Arrivals = Field(Poisson(), description="Open loop: arrival process at the mean rate.")
-    clients: int = Field(1, ge=1, description="Closed loop: number of clients, each with one request at a time.")
+    clients: int = Field(
+        1, ge=1, le=MOST_COUNT, description="Closed loop: number of clients, each with one request at a time."
+    )
     think_time: Annotated[ThinkTime, BeforeValidator(_as_mean, json_schema_input_type=ThinkTime | float | str)] = Field(
         ThinkTime(mean=0.0),
         description="Closed loop: pause of a client before each request; a bare duration is constant.",

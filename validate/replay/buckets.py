@@ -20,7 +20,6 @@ _PRELOAD_THREADS = 16
 _DELETE_BATCH = 1000  # the maximum of DeleteObjects
 _TAKEN = ("BucketAlreadyExists", "BucketAlreadyOwnedByYou")
 _NAME_TRIES = 5
-_LATER = "'tailcast replay --clean-up' removes it"
 
 
 class StoredObject(NamedTuple):
@@ -162,10 +161,10 @@ class Buckets:
                     self._account.buckets.delete_bucket(Bucket=name)
                 except (BotoCoreError, ClientError, InputError) as error:
                     if not (isinstance(error, ClientError) and is_absent(error)):
-                        left.append(f"bucket {name} could not be removed: {self._account.explain(error)}; {_LATER}")
+                        left.append(f"bucket {name} could not be removed: {self._account.explain(error)}")
                 del names[bucket]
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(*left, f"left on the store: bucket {', '.join(names.values())}; {_LATER}") from None
+            raise KeyboardInterrupt(*left, f"left on the store: bucket {', '.join(names.values())}") from None
         return left
 
     def _empty(self, name: str, keys: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from models.faults import Degradation, HostNeighbour, Outage
 from traces.field_notes import Basis, Unit
-from traces.units import Fraction, PerSecond, Seconds
+from traces.units import MOST_COUNT, Fraction, PerSecond, Seconds
 from traces.workload.distributions import Strict
 
 _MEASURED = "measured on Ceph 16.2.15"
@@ -20,7 +20,7 @@ class ReshardEvent(Strict):
 
     kind: Literal["reshard"] = Field(description="Resharding of the index of one bucket.")
     at: Seconds = Field(description="Time at which the copy of the index starts, from the start of the run.")
-    bucket: int = Field(0, ge=0, description="Number of the bucket that is resharded, from 0.")
+    bucket: int = Field(0, ge=0, le=MOST_COUNT, description="Number of the bucket that is resharded, from 0.")
     shards: Annotated[int, Field(ge=1, le=65521)] | None = Field(
         None, description="Number of shards afterwards; absent: the one that dynamic resharding would choose."
     )

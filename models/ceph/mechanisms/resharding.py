@@ -25,7 +25,7 @@ from models.ceph.mechanisms.bucket_index import (
 from models.ceph.mechanisms.releases import Release, since
 from traces.errors import InputError
 from traces.field_notes import Basis
-from traces.units import Seconds
+from traces.units import MOST_COUNT, Seconds
 from traces.workload.distributions import Strict
 
 Mode = Literal["blocking", "two_phase"]
@@ -83,7 +83,10 @@ class Resharding(Strict):
         description="Largest number of shards that dynamic resharding chooses (rgw_max_dynamic_shards).",
     )
     min_shards: Annotated[int, _RESHARD] | None = Field(
-        None, ge=1, description="Smallest number of shards that dynamic resharding chooses; absent: the release's."
+        None,
+        ge=1,
+        le=MOST_COUNT,
+        description="Smallest number of shards that dynamic resharding chooses; absent: the release's.",
     )
     rounding: Annotated[Rounding, _RESHARD] | None = Field(
         None, description="Rounding of the new number of shards, to a prime or a power of two; absent: the release's."
@@ -96,10 +99,10 @@ class Resharding(Strict):
         None, description="Whether writes wait for the whole copy or for a replay only; absent: the release's."
     )
     batch: Annotated[int, _RGW] = Field(
-        64, ge=1, description="Number of index entries written together (rgw_reshard_batch_size)."
+        64, ge=1, le=MOST_COUNT, description="Number of index entries written together (rgw_reshard_batch_size)."
     )
     aio: Annotated[int, _RGW] = Field(
-        128, ge=1, description="Number of batches in progress at the same time (rgw_reshard_max_aio)."
+        128, ge=1, le=MOST_COUNT, description="Number of batches in progress at the same time (rgw_reshard_max_aio)."
     )
     batch_latency: Annotated[
         Seconds, Basis("assumed; published reshards imply 0.02 to 0.11 s, two overloaded cores 0.78 s", 1e-3, 1)
