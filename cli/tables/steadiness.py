@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from cli.words import number, seconds
+from cli.words import seconds
 from sim.replication.steadiness import Unsettled, needed
 
 _REMEDY = {True: "; --steady leaves out the start", False: ""}
@@ -31,7 +31,7 @@ def unsettled_lines(found: Sequence[Unsettled], ends: Mapping[str, float], longe
 
 def _why(each: Unsettled) -> str:
     if each.cause == "start":
-        return f"at its start, {each.op} {each.figure} {_is(each)} {number(each.ratio)} times the later value"
+        return f"at its start, {each.op} {each.figure} {_is(each)} {each.ratio or 0:.0%} of the later value"
     if each.cause == "correlation":
         return (
             f"{each.op} {each.figure} rises and falls so slowly that the run has only about "

@@ -29,7 +29,7 @@ def runs(count: int, factor: np.ndarray | float = 1.0, bursts: float = 0.0, seed
     for _ in range(count):
         mean_s = random.gamma(100, 0.01, PARTS) * factor
         beyond = 50.0 * random.poisson(bursts, PARTS) if bursts else random.poisson(0.01 * EACH, PARTS).astype(float)
-        found.append({"GET": RunParts(60.0, np.full(PARTS, EACH), mean_s * EACH, beyond)})
+        found.append({"GET": RunParts(60.0, np.full(PARTS, EACH), mean_s * EACH, beyond, np.full(PARTS, EACH))})
     return found
 
 
@@ -96,6 +96,8 @@ def test_parts_count_all_successful_requests():
         assert found.count.sum() == mine.sum()
         assert found.response_s.sum() == pytest.approx(run.latency_s[mine].sum())
         assert found.beyond.sum() == pytest.approx(0.01 * mine.sum(), abs=1)
+        last_s = run.column("arrival_s")[mine].max()
+        assert found.ended.sum() == pytest.approx((run.column("end_s")[mine] <= last_s).sum(), abs=1)
 
 
 def test_the_published_hard_disks_have_not_settled_after_5000_requests():
