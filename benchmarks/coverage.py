@@ -1,6 +1,6 @@
 """How often 95 % intervals contain the long-run value, for runs that carry no warning, by length and kind of load.
 
-    python benchmarks/coverage.py [--size F] [--out coverage.csv]
+    python benchmarks/coverage.py [--size F] [--load open|closed] [--out coverage.csv]
 
 A MinIO of one core, whose requests take exponential times, with an open and a closed loop, without and with a garbage
 collector. Each experiment simulates 5 replications with a seed of its own. Where no warning is printed
@@ -71,7 +71,7 @@ def store(load: str, collections: bool, requests: int) -> Spec:
 
 def rows(load: str, collections: bool, size: float) -> Iterator[Row]:
     """Yield the rows of a load, those of short runs first."""
-    length = max(2_000, round(LONG * min(size, 5)))
+    length = round(LONG * min(1.0, max(0.2, size)))
     long_run = replicate(partial(simulate, store(load, collections, length)), seed=1, replications=LONG_REPLICATIONS)
     truth = {figure: long_run.figures["GET"][figure].value for figure in FIGURES}
     truth["throughput_ops"] = store(load, collections, 1).workload.rate or truth["throughput_ops"]
@@ -118,10 +118,11 @@ def main() -> int:
     """Measure, print, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=float, default=1.0, help="multiple of the experiments (default: 1)")
+    parser.add_argument("--load", choices=tuple(LOADS), help="only this kind of load (default: all)")
     parser.add_argument("--out", type=Path, help="CSV file to write (default: none)")
     arguments = parser.parse_args()
     everything, holds = [], True
-    for load in LOADS:
+    for load in LOADS if arguments.load is None else (arguments.load,):
         for collections in (False, True):
             print(f"{load} loop, {'with' if collections else 'without'} garbage collections", flush=True)
             found = list(rows(load, collections, arguments.size))
