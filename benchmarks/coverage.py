@@ -111,7 +111,8 @@ def findings(found: list[Row]) -> Iterator[tuple[str, bool]]:
     for row in of_length:
         if row.requests >= 10 * needed:
             says = f"{row.requests:,} requests, needed {needed:,}: {row.warned} of {row.experiments} runs are warned of"
-            yield says, row.warned <= MOST_WARNED * row.experiments
+            test = binomtest(row.warned, row.experiments, MOST_WARNED, alternative="greater")
+            yield says, test.pvalue >= SIGNIFICANCE
 
 
 def main() -> int:

@@ -37,6 +37,8 @@ def _why(each: Unsettled) -> str:
             f"{each.op} {each.figure} rises and falls so slowly that the run has only about "
             f"{each.independent or 0:,.0f} independent parts"
         )
+    if each.cause == "clients":
+        return f"each client has only {each.independent or 0:,.0f} requests"
     if each.cause == "cycle":
         return f"it has few cycles of {each.work}, one in {seconds(each.period_s)}"
     return f"p99 of {each.op} rests on about {each.independent or 0:,.0f} independent slow requests"

@@ -15,11 +15,13 @@ each operation, the `PARTS` consecutive parts of all replications are compared:
   7(4), 1992), pooled over all replications. A start takes about as long as parts are correlated.
 - *Tail*. Slow requests come in bursts. Their number over its dispersion (variance over mean of the number in a
   part, times n over the number of independent parts) is that of independent ones.
+- *Clients*. Those of a closed loop begin together and end one after the other. The error of the rate is up to one
+  request of each.
 - *Cycle*. A run of few cycles of periodic work, such as garbage collections, has more or less of it than on average.
 
-The limits follow from coverage: of 95 % intervals of ten replications of M/M/1 at 80 % load, those of 3,000 requests
-contain the true p99 in 87 % of cases, and those of 10,000, from where on there is no warning, in 96 %
-(`benchmarks/coverage.py`).
+The limits follow from coverage (`benchmarks/coverage.py`, with its figures in `benchmarks/coverage.csv`): where no
+warning is printed, 95 % intervals contain the long-run value in about 95 % of cases. What is warned of depends on the
+same random numbers as the figures: runs of nearly the length needed that are not warned of have a calm tail.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ import scipy
 from sim.replication.run_parts import PARTS, RunParts
 from traces.statistics.summary import Floats, requests_for
 
-Cause = Literal["start", "correlation", "cycle", "tail"]
+Cause = Literal["start", "correlation", "cycle", "tail", "clients"]
 
 FALSE_ALARMS = 0.01
 """Probability that runs that have settled are said to be in their start."""
@@ -48,6 +50,8 @@ _LEAST_TAIL, _MOST_TAIL, _TAIL_EACH = 10, 25, 5
 _STARTS = ((1, 1), (4, 1), (16, 2), (32, 4))
 """Parts of a start, and of the blocks in which it is compared with the second half."""
 _BEYOND = "requests beyond p99"
+_EACH_CLIENT, _EACH_CLIENT_OF_FEW = 300, 100
+"""Least number of requests of a client, whose rate has an error of up to one request; of few replications."""
 _FEW = 3
 """Number of replications below which a start of one part is found by a t test of square roots."""
 _RELEVANT, _RELEVANT_OF_FEW = 0.001, 0.01
@@ -63,13 +67,15 @@ class Unsettled:
     Attributes:
         cause: ``start``: the beginning differs from the rest; ``correlation``: queues fill and drain in a time that is
             not much shorter than the run; ``cycle``: so is a cycle of periodic work; ``tail``: slow requests are few,
-            or come in few bursts.
+            or come in few bursts; ``clients``: those of a closed loop, which begin together and end one after the
+            other, have few requests each.
         longer: factor by which a run should be longer, at least.
         op: the operation; None: all.
         figure: ``start``, ``correlation``: ``response time``, ``op/s``, or ``requests beyond p99``.
         ratio: ``start``: mean of the figure in the first parts over that in the second half.
         work, period_s: ``cycle``: the periodic work, and the time from one beginning to the next.
-        independent: ``tail``: number of independent slow requests; ``correlation``: of independent parts.
+        independent: ``tail``: number of independent slow requests; ``correlation``: of independent parts; ``clients``:
+            of requests of a client.
     """
 
     cause: Cause
@@ -83,7 +89,11 @@ class Unsettled:
 
 
 def unsettled(
-    parts: Sequence[Mapping[str, RunParts]], *, closed: bool, cycles_s: Mapping[str, float]
+    parts: Sequence[Mapping[str, RunParts]],
+    *,
+    closed: bool,
+    cycles_s: Mapping[str, float],
+    each_client: float = math.inf,
 ) -> list[Unsettled]:
     """Return why runs of one spec are too short, what needs the longest run first; empty if they are long enough.
 
@@ -91,6 +101,7 @@ def unsettled(
         parts: of each replication, by operation.
         closed: whether the store determines the rate, as in a closed loop.
         cycles_s: mean time between two beginnings of periodic work, by its name.
+        each_client: number of requests of a client of a closed loop.
     """
     ops = dict.fromkeys(op for each in parts for op in each)
     runs = {op: [each[op] for each in parts if op in each] for op in ops}
@@ -103,6 +114,9 @@ def unsettled(
     for work, period_s in cycles_s.items():
         if span_s < LEAST_CYCLES * period_s:
             found.append(Unsettled("cycle", LEAST_CYCLES * period_s / span_s, work=work, period_s=period_s))
+    least = _EACH_CLIENT if len(parts) >= _FEW else _EACH_CLIENT_OF_FEW
+    if each_client < least:
+        found.append(Unsettled("clients", least / each_client, independent=each_client))
     return sorted(found, key=lambda each: -each.longer)
 
 

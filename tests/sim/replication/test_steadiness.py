@@ -81,6 +81,13 @@ def test_a_run_of_few_cycles_is_warned_of():
     assert (found.work, found.period_s, found.longer) == ("scrub", 40.0, pytest.approx(2.0))
 
 
+def test_clients_of_few_requests_are_warned_of():
+    (found,) = unsettled(runs(5), closed=True, cycles_s={}, each_client=100.0)
+    assert (found.cause, found.longer) == ("clients", 3.0)
+    assert not unsettled(runs(5), closed=True, cycles_s={}, each_client=301.0)
+    assert not unsettled(runs(1), closed=True, cycles_s={}, each_client=101.0)
+
+
 @pytest.mark.parametrize(
     ("value", "longer", "expected"), [(5000, 15.19, 76_000), (5000, 4.0, 20_000), (2.5, 1.01, 2.6), (0.3, 2.01, 0.61)]
 )
