@@ -99,6 +99,7 @@ EXAMPLES: Mapping[str, Example] = {
         shorter="workload.operations=30000", other="workload.rate=60000/s workload.operations=5000"
     ),
     "ceph/osd-down": Example(few="workload.duration=12s", other="workload.rate=150/s"),
+    "ceph/redhat-112-hdd": Example(shorter="workload.operations=5000"),
     "ceph/radosbench": Example(shorter="workload.operations=8000"),
     "ceph/rbd-fio": Example(
         shorter="workload.operations=20000", other="workload.rate=50000/s workload.operations=10000"

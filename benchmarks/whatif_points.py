@@ -31,6 +31,7 @@ from traces.run import Run
 from traces.spec_file import load_mapping, override
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "ceph" / "redhat-112-hdd.yaml"
+_OPERATIONS = 5000
 VARIED = ("gateways.count=5..14", "buckets.shards=8,16,32,64,128", "client.hedge.after=null,p95")
 
 PARTS: dict[str, tuple[Any, str]] = {
@@ -47,7 +48,7 @@ PARTS: dict[str, tuple[Any, str]] = {
 def jobs(settings: Settings, size: float) -> list[Job]:
     """The points, or a fraction of them with a fraction of their requests."""
     data = load_mapping(EXAMPLE)
-    count = max(20, int(spec_of(data, "").workload.operations * size))
+    count = max(20, int(_OPERATIONS * size))
     data = override(data, [f"workload.operations={count}"])
     points = grid([parse_variation(text) for text in VARIED])
     points = points[: max(2, int(len(points) * size))]

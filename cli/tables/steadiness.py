@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from cli.words import number, seconds
+from cli.words import seconds
 from sim.replication.steadiness import Unsettled, needed
 
 _REMEDY = {True: "; --steady leaves out the start", False: ""}
@@ -31,12 +31,14 @@ def unsettled_lines(found: Sequence[Unsettled], ends: Mapping[str, float], longe
 
 def _why(each: Unsettled) -> str:
     if each.cause == "start":
-        return f"at its start, {each.op} {each.figure} {_is(each)} {number(each.ratio)} times the later value"
+        return f"at its start, {each.op} {each.figure} {_is(each)} {each.ratio or 0:.0%} of the later value"
     if each.cause == "correlation":
         return (
             f"{each.op} {each.figure} rises and falls so slowly that the run has only about "
             f"{each.independent or 0:,.0f} independent parts"
         )
+    if each.cause == "clients":
+        return f"each client has only {each.independent or 0:,.0f} requests"
     if each.cause == "cycle":
         return f"it has few cycles of {each.work}, one in {seconds(each.period_s)}"
     return f"p99 of {each.op} rests on about {each.independent or 0:,.0f} independent slow requests"

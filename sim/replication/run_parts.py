@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -26,12 +25,14 @@ class RunParts:
         count: number of requests that arrive.
         response_s: sum of their response times.
         beyond: number of those beyond the run's own `TAIL` quantile.
+        ended: number of requests that end in the part.
     """
 
     span_s: float
     count: Floats
     response_s: Floats
     beyond: Floats
+    ended: Floats
 
 
 def parts_of(run: Run) -> dict[str, RunParts]:
@@ -50,9 +51,20 @@ def parts_of(run: Run) -> dict[str, RunParts]:
         span_s = float(arrival_s.max()) - first_s
         if span_s <= 0:
             continue
-        part = np.minimum(((arrival_s - first_s) * (PARTS / span_s)).astype(np.int64), PARTS - 1)
+        # With the last arrival in the last part; requests that end later than it arrives are in none.
+        edges_s = np.linspace(first_s, first_s + span_s, PARTS + 1)
+        edges_s[-1] = max(edges_s[-1], arrival_s.max())
+        ends_s = run.column("end_s")[mine]
         beyond = latency_s > np.quantile(latency_s, QUANTILES[TAIL])
-        sums: list[Any] = [None, latency_s, beyond.astype(float)]
-        counts = (np.bincount(part, weights, PARTS).astype(float) for weights in sums)
-        found[op] = RunParts(span_s, *counts)
+        found[op] = RunParts(
+            span_s,
+            _sums(arrival_s, edges_s),
+            _sums(arrival_s, edges_s, latency_s),
+            _sums(arrival_s, edges_s, beyond.astype(np.float64)),
+            _sums(ends_s, edges_s),
+        )
     return found
+
+
+def _sums(at_s: Floats, edges_s: Floats, weights: Floats | None = None) -> Floats:
+    return np.histogram(at_s, edges_s, weights=weights)[0].astype(np.float64)

@@ -15,11 +15,13 @@ each operation, the `PARTS` consecutive parts of all replications are compared:
   7(4), 1992), pooled over all replications. A start takes about as long as parts are correlated.
 - *Tail*. Slow requests come in bursts. Their number over its dispersion (variance over mean of the number in a
   part, times n over the number of independent parts) is that of independent ones.
+- *Clients*. Those of a closed loop begin together and end one after the other. The error of the rate is up to one
+  request of each.
 - *Cycle*. A run of few cycles of periodic work, such as garbage collections, has more or less of it than on average.
 
-The limits follow from coverage: of 95 % intervals of ten replications of M/M/1 at 80 % load, those of 3,000 requests
-contain the true p99 in 87 % of cases, and those of 10,000, from where on there is no warning, in 96 %
-(`benchmarks/coverage.py`).
+The limits follow from coverage (`benchmarks/coverage.py`, with its figures in `benchmarks/coverage.csv`): where no
+warning is printed, 95 % intervals contain the long-run value in about 95 % of cases. What is warned of depends on the
+same random numbers as the figures: runs of nearly the length needed that are not warned of have a calm tail.
 """
 
 from __future__ import annotations
@@ -33,23 +35,27 @@ import numpy as np
 import scipy
 
 from sim.replication.run_parts import PARTS, RunParts
-from traces.statistics.summary import Floats
+from traces.statistics.summary import Floats, requests_for
 
-Cause = Literal["start", "correlation", "cycle", "tail"]
+Cause = Literal["start", "correlation", "cycle", "tail", "clients"]
 
 FALSE_ALARMS = 0.01
 """Probability that runs that have settled are said to be in their start."""
-LEAST_INDEPENDENT = 36
-"""Least number of independent parts of a run, out of `PARTS`."""
+LEAST_INDEPENDENT, LEAST_OF_FEW = 40, 30
+"""Least number of independent parts of a run, out of `PARTS`; of one or two runs, whose autocorrelations are noisy."""
 LEAST_CYCLES = 3
 """Least number of cycles of periodic work in a run."""
-_LEAST_TAIL, _MOST_TAIL, _TAIL_EACH = 10, 20, 5
-"""Least number of independent requests beyond p99: 5 for each replication, at least 10, at most 20 of all."""
+_LEAST_TAIL, _MOST_TAIL, _TAIL_EACH = 10, 25, 5
+"""Least number of independent requests beyond p99: 5 for each replication, at least 10, at most 25 of all."""
 _STARTS = ((1, 1), (4, 1), (16, 2), (32, 4))
 """Parts of a start, and of the blocks in which it is compared with the second half."""
 _BEYOND = "requests beyond p99"
-_FEW, _RELEVANT = 3, 0.01
-"""With fewer replications, a start of one part is found by a t test of square roots, if it changes a mean by 1 %."""
+_EACH_CLIENT, _EACH_CLIENT_OF_FEW = 300, 100
+"""Least number of requests of a client, whose rate has an error of up to one request; of few replications."""
+_FEW = 3
+"""Number of replications below which a start of one part is found by a t test of square roots."""
+_RELEVANT, _RELEVANT_OF_FEW = 0.001, 0.01
+"""Error of a mean, as a fraction of it, that is relevant; less in that of several replications."""
 _LONGER = 4.0
 """Factor by which a run that is in its start should be longer."""
 
@@ -61,13 +67,15 @@ class Unsettled:
     Attributes:
         cause: ``start``: the beginning differs from the rest; ``correlation``: queues fill and drain in a time that is
             not much shorter than the run; ``cycle``: so is a cycle of periodic work; ``tail``: slow requests are few,
-            or come in few bursts.
+            or come in few bursts; ``clients``: those of a closed loop, which begin together and end one after the
+            other, have few requests each.
         longer: factor by which a run should be longer, at least.
         op: the operation; None: all.
         figure: ``start``, ``correlation``: ``response time``, ``op/s``, or ``requests beyond p99``.
         ratio: ``start``: mean of the figure in the first parts over that in the second half.
         work, period_s: ``cycle``: the periodic work, and the time from one beginning to the next.
-        independent: ``tail``: number of independent slow requests; ``correlation``: of independent parts.
+        independent: ``tail``: number of independent slow requests; ``correlation``: of independent parts; ``clients``:
+            of requests of a client.
     """
 
     cause: Cause
@@ -81,7 +89,11 @@ class Unsettled:
 
 
 def unsettled(
-    parts: Sequence[Mapping[str, RunParts]], *, closed: bool, cycles_s: Mapping[str, float]
+    parts: Sequence[Mapping[str, RunParts]],
+    *,
+    closed: bool,
+    cycles_s: Mapping[str, float],
+    each_client: float = math.inf,
 ) -> list[Unsettled]:
     """Return why runs of one spec are too short, what needs the longest run first; empty if they are long enough.
 
@@ -89,6 +101,7 @@ def unsettled(
         parts: of each replication, by operation.
         closed: whether the store determines the rate, as in a closed loop.
         cycles_s: mean time between two beginnings of periodic work, by its name.
+        each_client: number of requests of a client of a closed loop.
     """
     ops = dict.fromkeys(op for each in parts for op in each)
     runs = {op: [each[op] for each in parts if op in each] for op in ops}
@@ -101,6 +114,9 @@ def unsettled(
     for work, period_s in cycles_s.items():
         if span_s < LEAST_CYCLES * period_s:
             found.append(Unsettled("cycle", LEAST_CYCLES * period_s / span_s, work=work, period_s=period_s))
+    least = _EACH_CLIENT if len(parts) >= _FEW else _EACH_CLIENT_OF_FEW
+    if each_client < least:
+        found.append(Unsettled("clients", least / each_client, independent=each_client))
     return sorted(found, key=lambda each: -each.longer)
 
 
@@ -108,7 +124,11 @@ def _figures(runs: Sequence[RunParts], closed: bool) -> dict[str, Floats]:
     """Return the series of parts that are compared, by their names, shape (replications, `PARTS`)."""
     response_s, count = np.array([run.response_s for run in runs]), np.array([run.count for run in runs])
     mean_s = np.where(count > 0, response_s / np.maximum(count, 1), response_s.sum() / count.sum())
-    return {"response time": mean_s} | ({"op/s": count} if closed else {}) | {_BEYOND: _beyond(runs)}
+    return (
+        {"response time": mean_s}
+        | ({"op/s": np.array([run.ended for run in runs])} if closed else {})
+        | {_BEYOND: _beyond(runs)}
+    )
 
 
 def _beyond(runs: Sequence[RunParts]) -> Floats:
@@ -120,13 +140,21 @@ def _starts(op: str, figures: Mapping[str, Floats], level: float) -> Iterator[Un
         rest = values[:, PARTS // 2 :]
         for length, block in _STARTS:
             first, others = (each.reshape(-1, block).mean(axis=1) for each in (values[:, :length], rest))
-            if others.any() and _differ(first, others, len(values), length / PARTS, level):
-                yield Unsettled("start", _LONGER, op, figure, float(first.mean() / others.mean()))
+            if not others.any():
+                continue
+            ratio = float(first.mean() / others.mean())
+            is_relevant = length / PARTS * abs(ratio - 1) > _relevant(values)
+            if is_relevant and _differ(first, others, len(values), level):
+                yield Unsettled("start", _LONGER, op, figure, ratio)
                 break
 
 
-def _differ(first: Floats, others: Floats, replications: int, fraction: float, level: float) -> bool:
-    """Return whether the blocks of a start, which has this fraction of the run, differ from others."""
+def _relevant(values: Floats) -> float:
+    return _RELEVANT if len(values) >= _FEW else _RELEVANT_OF_FEW
+
+
+def _differ(first: Floats, others: Floats, replications: int, level: float) -> bool:
+    """Return whether the blocks of a start differ from others."""
     if scipy.stats.mannwhitneyu(first, others).pvalue < level:
         return True
     roots = np.sqrt(first), np.sqrt(others)
@@ -134,15 +162,15 @@ def _differ(first: Floats, others: Floats, replications: int, fraction: float, l
         return False
     error = float(roots[1].std(ddof=1)) * math.sqrt(1 / len(first) + 1 / len(others))
     t = abs(float(roots[0].mean() - roots[1].mean())) / error
-    relevant = fraction * abs(first.mean() / others.mean() - 1) > _RELEVANT
-    return bool(relevant and 2 * scipy.stats.t.sf(t, len(others) - 1) < level)
+    return bool(2 * scipy.stats.t.sf(t, len(others) - 1) < level)
 
 
 def _correlations(op: str, figures: Mapping[str, Floats]) -> Iterator[Unsettled]:
     for figure, values in figures.items():
-        independent = independent_parts(values)
-        if figure != _BEYOND and independent < LEAST_INDEPENDENT:
-            yield Unsettled("correlation", 2 * LEAST_INDEPENDENT / independent, op, figure, independent=independent)
+        independent, least = independent_parts(values), LEAST_INDEPENDENT if len(values) >= _FEW else LEAST_OF_FEW
+        error = float(values.std() / values.mean()) / math.sqrt(independent) if values.any() else 0.0
+        if figure != _BEYOND and independent < least and error > _relevant(values):
+            yield Unsettled("correlation", 2 * least / independent, op, figure, independent=independent)
 
 
 def independent_parts(values: Floats) -> float:
@@ -165,6 +193,8 @@ def independent_parts(values: Floats) -> float:
 
 def _tails(op: str, runs: Sequence[RunParts]) -> Iterator[Unsettled]:
     beyond = _beyond(runs)
+    if sum(float(run.count.sum()) for run in runs) < requests_for("p99"):
+        return  # too few requests, which is said elsewhere
     dispersion = float(beyond.var() / beyond.mean()) * PARTS / independent_parts(beyond) if beyond.any() else 1.0
     independent = float(beyond.sum()) / max(1.0, dispersion)
     least = max(_LEAST_TAIL, min(_MOST_TAIL, _TAIL_EACH * len(runs)))

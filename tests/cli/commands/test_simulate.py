@@ -13,6 +13,7 @@ from models.store import load_spec
 from sim.replication.replicate import seed_of
 from sim.simulate import simulate
 from tests.models.test_store import EXAMPLE
+from tests.paths import EXAMPLES
 from tests.runs import run_of
 from tests.small_traces import trace_of
 from traces.run import Run
@@ -333,3 +334,22 @@ def test_an_objective_that_cannot_be_judged_is_refused(capsys, options, words):
     code, _, err = tailcast(capsys, "simulate", str(EXAMPLE), *SHORT, *options)
     assert code == 2
     assert words in err
+
+
+HARD_DISKS = ["simulate", str(EXAMPLES / "ceph" / "redhat-112-hdd.yaml"), "--set", "workload.operations=5000"]
+
+
+def test_a_run_that_has_not_settled_says_so_in_one_line(capsys):
+    lines = [line for line in tailcast(capsys, *HARD_DISKS)[1].splitlines() if line.startswith("warning: ")]
+    assert len(lines) == 1
+    assert "the run has not settled" in lines[0] and "workload.operations of at least" in lines[0]
+    found = json.loads(tailcast(capsys, *HARD_DISKS, "--json")[1])
+    assert {"start", "correlation"} <= {each["cause"] for each in found["unsettled"]}
+    assert found["longer"] == 1
+
+
+def test_an_objective_is_not_met_by_a_start(capsys):
+    """5,000 requests have a p99 of 40 ms, 200,000 one of some 90 ms."""
+    found = json.loads(tailcast(capsys, *HARD_DISKS, "--slo", "PUT.p99<60ms", "--json")[1])
+    assert found["slo"]["PUT.p99<60ms"]["status"] == "missed"
+    assert found["longer"] >= 16

@@ -29,7 +29,7 @@ def runs(count: int, factor: np.ndarray | float = 1.0, bursts: float = 0.0, seed
     for _ in range(count):
         mean_s = random.gamma(100, 0.01, PARTS) * factor
         beyond = 50.0 * random.poisson(bursts, PARTS) if bursts else random.poisson(0.01 * EACH, PARTS).astype(float)
-        found.append({"GET": RunParts(60.0, np.full(PARTS, EACH), mean_s * EACH, beyond)})
+        found.append({"GET": RunParts(60.0, np.full(PARTS, EACH), mean_s * EACH, beyond, np.full(PARTS, EACH))})
     return found
 
 
@@ -81,6 +81,13 @@ def test_a_run_of_few_cycles_is_warned_of():
     assert (found.work, found.period_s, found.longer) == ("scrub", 40.0, pytest.approx(2.0))
 
 
+def test_clients_of_few_requests_are_warned_of():
+    (found,) = unsettled(runs(5), closed=True, cycles_s={}, each_client=100.0)
+    assert (found.cause, found.longer) == ("clients", 3.0)
+    assert not unsettled(runs(5), closed=True, cycles_s={}, each_client=301.0)
+    assert not unsettled(runs(1), closed=True, cycles_s={}, each_client=101.0)
+
+
 @pytest.mark.parametrize(
     ("value", "longer", "expected"), [(5000, 15.19, 76_000), (5000, 4.0, 20_000), (2.5, 1.01, 2.6), (0.3, 2.01, 0.61)]
 )
@@ -96,6 +103,8 @@ def test_parts_count_all_successful_requests():
         assert found.count.sum() == mine.sum()
         assert found.response_s.sum() == pytest.approx(run.latency_s[mine].sum())
         assert found.beyond.sum() == pytest.approx(0.01 * mine.sum(), abs=1)
+        last_s = run.column("arrival_s")[mine].max()
+        assert found.ended.sum() == pytest.approx((run.column("end_s")[mine] <= last_s).sum(), abs=1)
 
 
 def test_the_published_hard_disks_have_not_settled_after_5000_requests():
