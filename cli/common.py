@@ -18,6 +18,9 @@ from cli.tables.grid import Grid, rich_table
 from sim.json_form import to_json
 from traces.printable import printable
 
+REPLICATIONS, DRAWS = 5, 20
+"""Default numbers of replications of a variant, and of draws of the values that are not known."""
+
 
 class _Console(Console):
     """A console that prints no control characters of names, keys and servers' texts, only its own."""

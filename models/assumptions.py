@@ -6,8 +6,12 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel
+
 from models.missing_demands import refuse_missing_demands
 from models.origins import Origin
+from models.presets import presets_of
+from models.spec_values import sections_of
 from models.store import Spec, demands_of, store_of
 from traces.operations import OPS, Op
 
@@ -83,6 +87,17 @@ def _counts(origin: Origin) -> bool:
 
 def _is_in(path: str, sections: Collection[str]) -> bool:
     return any(path == section or path.startswith(f"{section}.") for section in sections)
+
+
+def presets_used(spec: Spec, origins: Iterable[Origin]) -> dict[str, str]:
+    """Return the presets that values come from, and the machine of each measurement that may not hold for others."""
+    found: dict[str, str] = {}
+    for origin in origins:
+        if origin.kind == "preset" and origin.source not in found:
+            sections = [type(each) for each in sections_of(spec, origin.path) if isinstance(each, BaseModel)]
+            known = [presets_of(each).get(origin.source) for each in sections]
+            found[origin.source] = next((preset.measured_on for preset in known if preset), "")
+    return found
 
 
 def free_demands(spec: Spec) -> list[str]:

@@ -59,7 +59,7 @@ def doubts(
     found = [doubt for field in fields for doubt in (*_link_rate(field), *_weights(field), *_fitted(spec, field))]
     if store.doubts is not None:
         found += store.doubts(spec)
-    found += [*_large_objects(spec, trace), *_late_faults(spec), *_without_effect(spec, origins)]
+    found += [*_large_objects(spec, trace), *_late_faults(spec), *without_effect(spec, origins)]
     return tuple(dict.fromkeys(found))
 
 
@@ -119,15 +119,23 @@ def _mixed(weights: Mapping[str, Any]) -> Iterator[Doubt]:
 
 
 def _fitted(spec: Spec, field: _Field) -> Iterator[Doubt]:
-    """Find defaults outside of the range in which they were fitted."""
+    """Find defaults outside of the range in which they were fitted, if they have an effect."""
     note, conditions = note_of(type(field.owner), field.name, FittedAt), store_of(spec).conditions
     default = type(field.owner).model_fields[field.name].default
     if note is None or note.quantity not in conditions or field.value != default:
         return
     here = conditions[note.quantity](spec)
-    if not note.low <= here <= note.high:
-        text = f"its default was fitted at {note.low:g} to {note.high:g} {note.quantity}; here are {here:.4g}"
+    if not note.low <= here <= note.high and not _is_unused(spec, field.path):
+        low, high, now = (f"{value:,.4g}" if value < 1000 else f"{value:,.0f}" for value in (note.low, note.high, here))
+        text = f"its default was fitted at {low} to {high} {note.quantity}; here are {now}"
         yield Doubt(field.path, text)
+
+
+def _is_unused(spec: Spec, path: str) -> bool:
+    """Whether a field has no effect with the other values of the spec and its operations."""
+    unused = store_of(spec).unused
+    paths = unused(spec, spec.workload.ops) if unused else ()
+    return any(path == each or path.startswith(f"{each}.") for each in paths)
 
 
 def _large_objects(spec: Spec, trace: Trace | None) -> Iterator[Doubt]:
@@ -172,8 +180,8 @@ def _late_faults(spec: Spec) -> Iterator[Doubt]:
             yield Doubt(f"faults.{number}.at", text)
 
 
-def _without_effect(spec: Spec, origins: Iterable[Origin]) -> Iterator[Doubt]:
-    """Find values that are given and have no effect with the others, whatever the operations; sections once."""
+def without_effect(spec: Spec, origins: Iterable[Origin]) -> Iterator[Doubt]:
+    """Yield values that are given and have no effect with the others, whatever the operations; sections once."""
     store = store_of(spec)
     paths = store.unused(spec, store.operations) if store.unused else ()
     given = [origin.path for origin in origins if origin.kind in ("given", "set")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as default_of
 from typing import Any, get_args, get_origin
 
 import annotated_types
@@ -47,6 +48,7 @@ class Explained:
         fitted: bounds within which a calibration may fit it; None: it does not.
         fields: fields of a section, with their descriptions.
         presets: names of the presets of a section.
+        measured_on: by preset, the machine of a measurement that may not hold for larger ones.
     """
 
     store: str
@@ -65,6 +67,11 @@ class Explained:
     fitted: tuple[float, float] | None
     fields: dict[str, str]
     presets: tuple[str, ...]
+    measured_on: dict[str, str] = default_of(default_factory=dict)
+
+    def preset_text(self, name: str) -> str:
+        """Return a preset's name, and what it was measured on."""
+        return f"{name} (measured on {self.measured_on[name]})" if name in self.measured_on else name
 
 
 def explained(store: str, form: Form, path: str) -> tuple[Explained, ...]:
@@ -112,6 +119,8 @@ def _explained(store: str, full: str, found: _Field, key: str) -> Explained:
     if is_element:
         default = default.get(key) if isinstance(default, dict) else None
     section = _model(annotation)
+    presets_in = owner if name == "preset" else section
+    presets = {} if presets_in is None else presets_of(presets_in)
     return Explained(
         store,
         full,
@@ -128,7 +137,8 @@ def _explained(store: str, full: str, found: _Field, key: str) -> Explained:
         high,
         (fit.low, fit.high) if isinstance(fit, Fit) else None,
         _children(annotation),
-        tuple(presets_of(section)) if section else (),
+        tuple(presets),
+        {name: preset.measured_on for name, preset in presets.items() if preset.measured_on},
     )
 
 

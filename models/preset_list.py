@@ -51,7 +51,7 @@ class ListedPreset:
     """A preset, and where specs may name it.
 
     Attributes:
-        name, source: as of a `Preset`.
+        name, source, measured_on: as of a `Preset`.
         used_by: fields that accept the name, by store.
         drive: its figures if it is a drive.
         values: its values.
@@ -62,6 +62,7 @@ class ListedPreset:
     used_by: dict[str, list[str]]
     drive: DriveFigures | None
     values: tuple[PresetValue, ...]
+    measured_on: str
 
 
 def all_presets() -> tuple[ListedPreset, ...]:
@@ -73,7 +74,7 @@ def all_presets() -> tuple[ListedPreset, ...]:
             if listed is None or (drive and drive.capacity_bytes and listed.drive and not listed.drive.capacity_bytes):
                 used_by = {} if listed is None else listed.used_by
                 values = tuple(_values(preset.values, _section(model, preset), ""))
-                listed = ListedPreset(preset.name, preset.source, used_by, drive, values)
+                listed = ListedPreset(preset.name, preset.source, used_by, drive, values, preset.measured_on)
                 found[preset.name] = listed
             fields = listed.used_by.setdefault(store, [])
             if path not in fields:

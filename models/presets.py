@@ -23,11 +23,13 @@ class Preset:
         name: value of the field `preset`.
         source: the publication or measurement that the values are from.
         values: the values by field.
+        measured_on: machine of a measurement that may not hold for larger ones; empty: it does not matter.
     """
 
     name: str
     source: str
     values: Mapping[str, Any]
+    measured_on: str = ""
 
 
 Presets = Mapping[str, Preset]

@@ -1,6 +1,7 @@
 """Values of a spec by their dotted paths: which can be fitted, their values, and copies with other values.
 
-A path leads through sections and mappings with known keys, such as ``hosts.cpu.GET.constant``, not into lists.
+A path leads through sections, mappings with known keys and lists, such as ``hosts.cpu.GET.constant`` or
+``pools.0.hosts.count``.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def fitted_fields(section: BaseModel | Mapping[str, Any], path: str = "") -> Ite
 
 
 def sections_of(spec: BaseModel, path: str) -> list[Any]:
-    """Return the spec, and the sections and mappings that an existing path leads through."""
+    """Return the spec, and the sections, mappings and lists that an existing path leads through."""
     found: list[Any] = [spec]
     for part in path.split(".")[:-1]:
         found.append(_part(found[-1], part))
@@ -41,7 +42,7 @@ def sections_of(spec: BaseModel, path: str) -> list[Any]:
 
 
 def parts_of(spec: BaseModel, path: str) -> list[Any]:
-    """Return the spec, the sections and mappings that an existing path leads through, and the value at its end."""
+    """Return the spec, the sections, mappings and lists that a path leads through, and the value at its end."""
     found = sections_of(spec, path)
     return [*found, _part(found[-1], path.rpartition(".")[2])]
 
@@ -111,6 +112,8 @@ def _with(section: Any, parts: Sequence[str], value: Any) -> Any:
     changed = _with(_part(section, name), rest, value)
     if isinstance(section, BaseModel):
         return section.model_copy(update={name: changed})
+    if isinstance(section, tuple):
+        return (*section[: int(name)], changed, *section[int(name) + 1 :])
     return {**section, name: changed}
 
 
@@ -121,4 +124,6 @@ def _has(section: Any, part: str) -> bool:
 
 
 def _part(section: Any, part: str) -> Any:
-    return getattr(section, part) if isinstance(section, BaseModel) else section[part]
+    if isinstance(section, BaseModel):
+        return getattr(section, part)
+    return section[int(part)] if isinstance(section, tuple) else section[part]

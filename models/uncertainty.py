@@ -37,7 +37,7 @@ class Unknown:
     Attributes:
         path: of a number, or of a section whose times are all multiplied by the same factor.
         unit: of the number; empty: a plain one.
-        value: the assumed value; of a section 1, of a list None.
+        value: the assumed value, in the range; of a section 1; None: there is a list, or no number is assumed.
         low, high: the range; of a section, of the factor; None: there is a list.
         values: the list, instead of a range.
         source: what spans the range.
@@ -56,14 +56,24 @@ class Unknown:
     is_given: bool = False
 
     def at(self, fraction: float) -> Any:
-        """Return the value at a fraction of the range, 0 to 1; equal steps are equal ratios, if there is no 0."""
+        """Return the value at a fraction of the draws, 0 to 1; of a list, each value has an equal part of them.
+
+        Half of the draws lie on each side of the assumed value, evenly spread between it and the end of the range, in
+        equal ratios if there is no 0. So the assumed value is the median of the draws: it is the best estimate of the
+        value. Most ranges extend further to one side of it, and even draws over the whole range would be those of
+        another estimate, with a band that may exclude the forecast. If no value is assumed, the draws are evenly spread
+        over the range.
+        """
         if self.low is None or self.high is None:
             return self.values[min(int(fraction * len(self.values)), len(self.values) - 1)]
-        if self.low <= 0:
-            value = self.low + fraction * (self.high - self.low)
-        else:
-            value = self.low * (self.high / self.low) ** fraction
-        return round(value) if isinstance(self.low, int) else float(value)
+        low, high = self.low, self.high
+        if self.value is not None:
+            is_upper = fraction >= 0.5
+            low, high = (self.value, high) if is_upper else (low, self.value)
+            fraction = 2 * fraction - is_upper
+        value = low + fraction * (high - low) if low <= 0 else low * (high / low) ** fraction
+        is_whole = isinstance(self.low if self.value is None else self.value, int) and not self.is_factor
+        return round(value) if is_whole else float(value)
 
 
 @dataclass(frozen=True)
@@ -170,6 +180,11 @@ def _given(spec: Spec, data: Mapping[str, Any], source: str, path: str) -> Unkno
     if not all(isinstance(end, int | float) and not isinstance(end, bool) for end in (low, high)) or not low < high:
         raise InputError(f"{source}: assumed: {path}: low and high must be ascending numbers; or give values: [...]")
     value = now if isinstance(now, int | float) else None
+    if value is not None and not low <= value <= high:
+        raise InputError(
+            f"{source}: assumed: {path}: the value in the spec, {value:g}, is outside of the range, "
+            f"{low:g} to {high:g}; widen the range, or assume a value in it"
+        )
     unit = unit_of(type(section), path.rpartition(".")[2]) if isinstance(section, BaseModel) else ""
     return Unknown(path, unit, value, low, high, own.source, is_given=True)
 
@@ -194,10 +209,11 @@ def _of_spread(spec: Spec, path: str, spread: Spread, origins: Sequence[Origin])
     if not isinstance(value, int | float):
         return Unknown(path, "", 1.0, spread.low, spread.high, spread.source, is_factor=True)
     least, greatest = _limits(section, path.rpartition(".")[2])
-    low, high = (min(max(value * factor, least), greatest) for factor in (spread.low, spread.high))
+    low = min(max(value * spread.low, least), value)
+    high = max(min(value * spread.high, greatest), value)
     if isinstance(value, int):
         low, high = round(low), round(high)
-    return Unknown(path, numbers[0].unit, value, low, high, spread.source)
+    return Unknown(path, numbers[0].unit, value, low, high, spread.source) if low < high else None
 
 
 def _limits(section: Any, name: str) -> tuple[float, float]:
@@ -215,6 +231,7 @@ def _of_basis(spec: Spec, path: str) -> Unknown | None:
     low, high = range_of(type(section), name)
     if low is None or high is None:
         return None
+    low, high = min(low, value), max(high, value)
     return Unknown(path, unit_of(type(section), name), value, low, high, "range of real stores")
 
 

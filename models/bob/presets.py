@@ -22,6 +22,7 @@ _HOST = Preset(
             "call": {"constant": 0.175e-3, "per_byte": 3.7e-9, "block": _BLOCK, "later_byte_factor": 1.35},
         },
     },
+    measured_on="one host with one client",
 )
 
 

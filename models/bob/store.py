@@ -9,6 +9,7 @@ from functools import partial
 from models.bob.compile import OPERATIONS, compile
 from models.bob.faults import FAULTS
 from models.bob.spec import BobSpec
+from models.bob.spreads import SPREADS
 from models.capabilities import ObjectLimits, Remedies, SpecChange, more
 from models.network.service_demand import ServiceDemand
 from models.store import Store
@@ -67,4 +68,5 @@ STORE = Store(
     demands=demands,
     unused=unused,
     object_limits=lambda spec: ObjectLimits(spec.blobs.max_size, spec.blobs.max_size, "blobs.max_size"),
+    spreads=SPREADS,
 )

@@ -18,14 +18,19 @@ def _threads(spec: CephSpec) -> float:
     return max(1.0, spec.osd_cores / (spec.osds_per_host + spec.index_osds_per_host))
 
 
-CONDITIONS = {"threads for each OSD": _threads}
+CONDITIONS = {"threads for each OSD": _threads, "B for each object": first_object_bytes}
 """Quantities that `FittedAt` notes of the sections name."""
 
 
 def object_limits(spec: CephSpec) -> ObjectLimits | None:
-    """Return the largest objects that gateways accept; None: there are no gateways."""
-    source = "rgw_max_put_size; S3: 5 TiB in 10,000 parts"
-    return ObjectLimits(5 << 30, 5 << 40, source) if spec.access.via_gateways else None
+    """Return the largest objects that gateways accept; None: there are no gateways.
+
+    Defaults of rgw_max_put_size (5 GiB, of a part as well) and rgw_multipart_part_upload_limit (10,000 parts), in
+    src/common/options/rgw.yaml.in. A gateway checks the number and the size of parts, not the 5 TiB that were S3's
+    largest object (rgw_op.cc, rgw_rest.cc).
+    """
+    source = "rgw_max_put_size; rgw_multipart_part_upload_limit"
+    return ObjectLimits(5 << 30, 10_000 * (5 << 30), source) if spec.access.via_gateways else None
 
 
 def doubts(spec: CephSpec) -> Iterator[Doubt]:

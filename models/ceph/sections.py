@@ -228,7 +228,9 @@ class Osd(Strict):
         "fewer if fewer are waiting.",
     )
     random_write_fraction: Annotated[
-        Fraction, Basis("fitted to 6.5 K small PUT/s on 112 HDDs (Red Hat's series on RHCS 3.3, 2019)")
+        Fraction,
+        Basis("fitted to 6.5 K PUT/s of 64 KB on 112 HDDs (Red Hat's series on RHCS 3.3, 2019)"),
+        FittedAt("B for each object", 1, 65536),
     ] = Field(
         0.5,
         ge=0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from models.minio.sections import NOTHING
+from models.minio.sections import NOTHING, Hosts
 from models.minio.spec import MinioSpec
 from models.network.service_demand import ServiceDemand
 from traces.operations import Op
@@ -37,14 +37,22 @@ def demands(spec: MinioSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | N
     }
 
 
+def _of_hosts(hosts: Hosts) -> dict[str, bool]:
+    """Return whether fields of hosts have no effect with their other values."""
+    return {
+        "cpu_caches": not hosts.cpu_caches.cold_penalty or hosts.cores.shared,
+        "setup_time": hosts.cores.shared,
+        "age_bias": hosts.cores.shared,
+        "garbage_collector": not hosts.garbage_collector.mark_work,
+        "page_cache": not hosts.page_cache.present,
+    }
+
+
 def unused(spec: MinioSpec, ops: Collection[Op]) -> list[str]:
     """Return the paths that have no effect with the other values of the spec."""
+    hosts = {"hosts": spec.hosts} | {f"pools.{number}.hosts": pool.hosts for number, pool in enumerate(spec.pools)}
     without_effect = {
-        "hosts.cpu_caches": not spec.hosts.cpu_caches.cold_penalty or spec.hosts.cores.shared,
-        "hosts.setup_time": spec.hosts.cores.shared,
-        "hosts.age_bias": spec.hosts.cores.shared,
-        "hosts.garbage_collector": not spec.hosts.garbage_collector.mark_work,
-        "hosts.page_cache": not spec.hosts.page_cache.present,
+        **{f"{path}.{name}": is_unused for path, each in hosts.items() for name, is_unused in _of_hosts(each).items()},
         "hosts.internode": spec.hosts.count * spec.hosts.processes == 1 and not spec.pools,
         "healing": not any(fault.kind == "drive_replaced" for fault in spec.faults),
         "movement": not any(fault.kind in ("decommission", "rebalance") for fault in spec.faults),

@@ -8,7 +8,12 @@ from models.capabilities import Doubt, ObjectLimits
 from models.minio.release import EARLIEST, LATEST
 from models.minio.spec import MinioSpec
 
-OBJECT_LIMITS = ObjectLimits(5 << 40, 5 << 40, "globalMaxObjectSize, cmd/utils.go")
+OBJECT_LIMITS = ObjectLimits(
+    5 << 40,
+    10_000 * (5 << 30),
+    "globalMaxObjectSize, and 10,000 parts of globalMaxPartSize: cmd/utils.go",
+)
+"""MinIO's documentation, "Thresholds and limits": 5 TiB by one PUT, 50 TiB in parts (5 TiB in early releases)."""
 
 
 def doubts(spec: MinioSpec) -> Iterator[Doubt]:

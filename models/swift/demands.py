@@ -55,5 +55,6 @@ def unused(spec: SwiftSpec, ops: Collection[Op]) -> list[str]:
         "stored.bytes_each": spec.auditor is None,
         "auditor.zero_byte_files_per_second": not spec.drives.lookup.takes_time,
         "hosts.workers": bool(spec.hosts.servers_per_port),
+        "hosts.update_cpu": not writes,
     }
     return [*spec.client.unused(), *(path for path, is_unused in without_effect.items() if is_unused)]

@@ -22,6 +22,7 @@ _PROXY = Preset(
             "LIST": {"constant": 4e-3},
         }
     },
+    measured_on="a virtual machine with two cores",
 )
 _HOST = Preset(
     "swift-2.30-host",
@@ -36,6 +37,7 @@ _HOST = Preset(
         },
         "update_cpu": {"constant": 2e-3},
     },
+    measured_on="a virtual machine with two cores",
 )
 
 

@@ -12,9 +12,13 @@ from models.swift.demands import demands, unused
 from models.swift.faults import FAULTS
 from models.swift.remedies import REMEDIES
 from models.swift.spec import SwiftSpec
+from models.swift.spreads import SPREADS
 
+_MAX_FILE_BYTES = 5 * 2**30 + 2  # default in etc/swift.conf-sample and swift/common/constraints.py
 _OBJECT_LIMITS = ObjectLimits(
-    5_368_709_122, 1000 * 5_368_709_122, "max_file_size in swift.conf; 1,000 segments: max_manifest_segments"
+    _MAX_FILE_BYTES,
+    1000 * _MAX_FILE_BYTES,  # default of the slo filter, etc/proxy-server.conf-sample
+    "max_file_size in swift.conf; 1,000 segments: max_manifest_segments",
 )
 
 STORE = Store(
@@ -27,4 +31,5 @@ STORE = Store(
     demands=demands,
     unused=unused,
     object_limits=lambda spec: _OBJECT_LIMITS,
+    spreads=SPREADS,
 )

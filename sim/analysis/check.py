@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from models.assumptions import Assumption, assumptions, free_demands, require_demands
+from models.assumptions import Assumption, assumptions, free_demands, presets_used, require_demands
 from models.capabilities import Doubt
 from models.doubts import doubts
 from models.origins import Origin
@@ -24,6 +24,7 @@ class Check:
     Attributes:
         assumptions: defaults that it depends on.
         presets: number of values from each preset.
+        measured_on: of each preset, the machine of a measurement that may not hold for larger ones; empty: not limited.
         free: paths of demands that the operations visit and that take no time.
         implausible: values that no real store has.
         too_slow: parts that are slower than the workload needs.
@@ -32,6 +33,7 @@ class Check:
 
     assumptions: tuple[Assumption, ...]
     presets: dict[str, int]
+    measured_on: dict[str, str]
     free: tuple[str, ...]
     implausible: tuple[Implausible, ...]
     too_slow: tuple[TooSlow, ...]
@@ -65,6 +67,7 @@ def check(
     return Check(
         assumptions(spec, origins),
         dict(presets),
+        presets_used(spec, origins),
         tuple(free_demands(spec)),
         implausible(spec),
         slow_parts(spec, trace),

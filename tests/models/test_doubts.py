@@ -73,11 +73,23 @@ def found(data: dict[str, Any], *assignments: str) -> dict[str, str]:
         (CEPH, ["workload.object_size=6GiB"], "workload.object_size", "above the largest upload by one request"),
         (
             CEPH,
-            ["workload.object_size=6TiB", "client.multipart={part_size: 5GiB}"],
+            ["workload.object_size=60TiB", "client.multipart={part_size: 5GiB}"],
             "workload.object_size",
             "above the largest object",
         ),
-        (minio(), ["workload.object_size=6TiB"], "workload.object_size", "above the largest object"),
+        (minio(), ["workload.object_size=6TiB"], "workload.object_size", "above the largest upload by one request"),
+        (
+            minio(),
+            ["workload.object_size=60TiB", "client.multipart={part_size: 5GiB}"],
+            "workload.object_size",
+            "above the largest object",
+        ),
+        (
+            BILLION,
+            ["workload={rate: 10/s, duration: 1s, object_size: 1MiB, mix: {PUT: 1}}", "stored.object_size=1MiB"],
+            "osd.random_write_fraction",
+            "its default was fitted at 1 to 65,536 B for each object; here are 1,048,576",
+        ),
         (SWIFT, ["workload.object_size=6GB"], "workload.object_size", "5,368,709,122 B"),
         (BOB, ["workload.object_size=2GB"], "workload.object_size", "blobs.max_size"),
         (
@@ -145,6 +157,8 @@ def test_examples_have_none_but_what_they_are_about():
         "buckets.shards": {"ceph/hdd-quincy.yaml", "ceph/two-groups.yaml"},
         "osd.contention": {"ceph/rocksdb-pacific.yaml"},
         "release": {"minio/nvme-8x8.yaml"},
+        "gateways.scales_to": {"ceph/nvme-squid.yaml"},
+        "osd.random_write_fraction": {"ceph/hdd-quincy.yaml", "ceph/radosbench.yaml", "ceph/two-groups.yaml"},
     }
     others = []
     for path in sorted(EXAMPLES.rglob("*.yaml")):

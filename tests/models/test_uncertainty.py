@@ -6,12 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from models.assumptions import assumptions
 from models.field_paths import paths_of
 from models.origins import Written, origins_of
-from models.store import MODULES, spec_of, store_named
-from models.uncertainty import Uncertain, uncertain
+from models.spec_values import parts_of, with_part
+from models.store import MODULES, Spec, spec_of, store_named
+from models.uncertainty import Uncertain, Unknown, _fractions, uncertain
+from sim.experiments.probability import band_of
+from sim.simulate import simulate
 from tests.paths import EXAMPLES
 from tests.specs import minio
 from traces.errors import InputError
@@ -70,6 +75,13 @@ def test_ranges_are_of_fields_that_exist(store):
         assert spread.low <= 1 <= spread.high, path
 
 
+def test_values_of_pools_can_be_changed():
+    spec = spec_of(load_mapping(EXAMPLES / "minio/two-pools.yaml"), "spec")
+    changed = with_part(spec, "pools.0.hosts.count", 7)
+    assert parts_of(changed, "pools.0.hosts.count")[-1] == 7
+    assert changed.pools[0].drives == spec.pools[0].drives and changed.hosts == spec.hosts
+
+
 def test_a_factor_scales_all_times_of_a_section():
     unknown = of(CEPH)
     before, after = unknown.spec({}), unknown.spec({"gateways.cpu": 2.0, "gateways.cpu.GET.per_byte": 3e-9})
@@ -86,12 +98,44 @@ def test_draws_are_a_latin_hypercube():
     unknown, draws = of(CEPH), 8
     latency = next(u for u in unknown.unknowns if u.path == "network.latency")
     values = [unknown.drawn(k, draws, seed=3).network.latency for k in range(draws)]
-    assert latency.low is not None and latency.high is not None
-    fractions = np.log(np.array(values) / latency.low) / np.log(latency.high / latency.low)
-    assert sorted((fractions * draws).astype(int).tolist()) == list(range(draws))  # one in each part
+    low, assumed, high = latency.low, latency.value, latency.high
+    assert low is not None and assumed is not None and high is not None
+    ends = [low * (assumed / low) ** (k / 4) for k in range(4)] + [
+        assumed * (high / assumed) ** (k / 4) for k in range(5)
+    ]
+    counts, _ = np.histogram(values, ends)
+    assert counts.tolist() == [1] * draws  # one in each part
     fewer = of(override(CEPH, ["gateways.cpu={GET: 1ms}"]))
     assert [fewer.drawn(k, draws, seed=3).network.latency for k in range(draws)] == values  # whatever else is unknown
     assert [unknown.drawn(k, draws, seed=4).network.latency for k in range(draws)] != values
+
+
+@given(
+    numbers=st.lists(st.one_of(st.integers(0, 10**6), st.floats(1e-9, 1e9)), min_size=3, max_size=3),
+    is_whole=st.booleans(),
+    draws=st.integers(1, 60),
+    seed=st.integers(0, 2**32),
+)
+def test_half_of_the_draws_lie_on_each_side_of_the_assumed_value(numbers, is_whole, draws, seed):
+    low, value, high = sorted(round(number) if is_whole else float(number) for number in numbers)
+    one = Unknown("network.latency", "s", value, low, high, "s")
+    fractions = _fractions(one.path, draws, seed)
+    drawn = [one.at(fraction) for fraction in fractions]
+    assert min(low, value) <= min(drawn) * (1 + 1e-9) and max(drawn) <= high * (1 + 1e-9)
+    assert sum(each <= value for each in drawn) >= draws // 2 <= sum(each >= value for each in drawn)
+    assert [one.at(fraction) for fraction in sorted(fractions)] == sorted(drawn)
+    assert one.at(0.5) == pytest.approx(value) and one.at(0.0) == pytest.approx(low)
+    # So the forecast of a figure that grows with the value is in every band, and about the median of the draws.
+    figures = [(3 * each + 1) ** 0.5 for each in drawn]
+    bottom, top = band_of(figures, 0.5)
+    forecast = (3 * value + 1) ** 0.5
+    assert draws < 4 or bottom / (1 + 1e-9) <= forecast <= top * (1 + 1e-9)
+
+
+def test_a_whole_number_of_a_range_with_fractions_is_whole_and_a_fraction_is_not():
+    assert isinstance(Unknown("hosts.cores.count", "", 8, 1, 768, "s").at(0.3), int)
+    pause = Unknown("scanner.pause", "s", 0.01, 0, 0.25, "s")  # as the range of its field is written
+    assert 0 < pause.at(0.2) < 0.01 < pause.at(0.8) < 0.25
 
 
 @pytest.mark.parametrize(
@@ -167,8 +211,56 @@ def test_ranges_are_checked_with_the_spec(assumed, named):
         ("{client.nic: {low: 25Gbit/s, high: 1Gbit/s, source: s}}", "ascending"),
         ("{client.nic: {low: fast, high: 1Gbit/s, source: s}}", "client.nic"),
         ("{device: {values: [nvme, tape], source: s}}", "tape"),
+        ("{client.nic: {low: 40Gbit/s, high: 100Gbit/s, source: s}}", "outside of the range"),
     ],
 )
 def test_ranges_are_checked_with_their_fields(assumed, named):
     with pytest.raises(InputError, match=named):
         of(override(CEPH, [f"assumed={assumed}"]))
+
+
+def _ends(spec: Spec) -> bytes:
+    run = simulate(spec.model_copy(update={"workload": spec.workload.limited(100)}), seed=1)
+    return run.column("end_s").tobytes()
+
+
+@pytest.mark.parametrize("path", sorted((EXAMPLES / "ceph").glob("*.yaml")), ids=lambda path: path.stem)
+def test_values_that_are_not_drawn_because_they_have_no_effect_have_none(path):
+    data = load_mapping(path)
+    if "workload" not in data:
+        return
+    spec = spec_of(data, "spec")
+    store = store_named(spec.store)
+    assert store.unused is not None
+    idle = [one for one in store.unused(spec, spec.workload.ops) if one in store.spreads]
+    before = _ends(spec)
+    for one in idle:
+        value = parts_of(spec, one)[-1]
+        is_number = isinstance(value, int | float)
+        unknown = Unknown(one, "", value if is_number else 1.0, 0, 0, "s", is_factor=not is_number)
+        ends = [(value if is_number else 1) * factor for factor in (store.spreads[one].low, store.spreads[one].high)]
+        for end in ends:
+            changed = Uncertain(data, "spec", (unknown,)).spec({one: round(end) if isinstance(value, int) else end})
+            assert _ends(changed) == before, one
+
+
+def test_most_values_without_effect_are_known_to_the_stores():
+    flash = override(CEPH, ["device=nvme", "workload.mix={PUT: 1}"])
+    assert not {"osd.random_write_fraction", "osd.read_depth", "hosts.cores.thread_gain"} & set(paths(flash))
+    assert {"device.write", "device.write_latency"} <= set(paths(flash))
+    assert not {"device.write", "device.write_latency"} & set(paths(CEPH))  # only GETs
+    assert "osd.random_write_fraction" in paths(override(flash, ["device=hdd-7k2"]))
+    assert "hosts.cores.thread_gain" in paths(override(CEPH, ["hosts.cores={count: 32, threads_per_core: 2}"]))
+    assert "gateways.scales_to" in paths(override(CEPH, ["gateways.cores=16"]))
+    assert "gateways.scales_to" not in paths(override(CEPH, ["gateways.cores=8"]))
+
+
+@pytest.mark.parametrize(
+    ("example", "expected"),
+    [
+        ("bob/cluster.yaml", {"hosts.cpu", "hosts.internode.call", "drives.read"}),
+        ("swift/cluster.yaml", {"proxies.cpu", "hosts.cpu", "hosts.update_cpu", "drives.sync"}),
+    ],
+)
+def test_presets_of_bob_and_swift_have_ranges(example, expected):
+    assert expected <= set(paths(load_mapping(EXAMPLES / example)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from models.ceph.spec import CephSpec
+from models.ceph.spreads import SPREADS
 from models.network.service_demand import ServiceDemand
 from traces.operations import Op, ops_that
 
@@ -24,20 +25,31 @@ def demands(spec: CephSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | No
     return {**found}
 
 
+def _scales_to(spec: CephSpec) -> float:
+    """Return the least number of cores that a gateway may scale to, of the range of stores of which it is not known."""
+    return spec.gateways.scales_to * SPREADS["gateways.scales_to"].low
+
+
 def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
     """Return the paths that have no effect with the other values of the spec and these operations."""
     is_bluestore = spec.osd.backend == "bluestore"
     changing = set(ops_that("changes"))
     has_reads, has_writes = set(ops) - changing, set(ops) & changing
+    works_itself = bool(spec.faults or spec.background.loads)  # recovery, for one, writes
     without_effect = {
         "gateways": not spec.access.via_gateways,
         "proxy": not spec.access.via_gateways,
         "gateways.nic": spec.collocated,
         "gateways.cores": spec.shares_cores,
-        "gateways.scales_to": spec.shares_cores,
+        "gateways.scales_to": spec.shares_cores or spec.gateways.cores.count <= _scales_to(spec),
+        "hosts.cores.thread_gain": spec.hosts.cores.threads_per_core == 1,
         "gateways.cache": not spec.gateways.cache.present,
         "gateways.key_request": not spec.gateways.sse,
         "osd.read_depth": not spec.device.rotational,
+        "osd.random_write_fraction": not (spec.device.rotational and has_writes),
+        "osd.contention": spec.osd_cores <= spec.osds_per_host + spec.index_osds_per_host,
+        "device.write": not has_writes and not works_itself,
+        "device.write_latency": not has_writes and not works_itself,
         "osd.cache": not spec.osd.cache.present,
         "buckets": not spec.access.via_gateways,
         "buckets.shard_query": "LIST" not in ops,
@@ -48,7 +60,7 @@ def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
         "filestore": is_bluestore,
         "bluestore": not is_bluestore,
         "rocksdb": not is_bluestore,
-        "osd.read": not has_reads,
+        "osd.read": not has_reads and spec.access.kind != "mysql",  # whose transactions read
         "osd.write": not has_writes,
         "osd.commit": not has_writes,
         "osd.commit_member": not has_writes,

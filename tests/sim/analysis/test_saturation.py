@@ -18,7 +18,7 @@ from sim.analysis.saturation import demands_at_saturation
 from sim.analysis.service_demands import Demands, mean_demands
 from sim.analysis.verdict import verdict_on_run
 from sim.capacity.health import HealthCheck, assess
-from sim.experiments.find import InfeasibleTrial, find_limit
+from sim.experiments.find_limit import InfeasibleTrial, find_limit
 from sim.experiments.goal import Goal
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants

@@ -19,7 +19,8 @@ from cli.tables.find import limit_found
 from models.field_paths import resolved
 from models.store import compile_spec, spec_of
 from sim.analysis.bounds import bounds
-from sim.experiments.find import Best, find_best, find_limit
+from sim.experiments.find_best import Best, find_best
+from sim.experiments.find_limit import find_limit
 from sim.experiments.goal import Target
 from sim.experiments.line_search import Scale, bisect, bracket, least, probes, reversals
 from sim.experiments.measures import Measures, OpMeasures

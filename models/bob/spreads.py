@@ -1,0 +1,20 @@
+"""Ranges of what a Bob spec takes from presets, with what spans them; values over the preset's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from models.capabilities import Spread
+from models.spreads import DRIVE_TIMES, PROCESSORS
+
+_CPUS = Spread(
+    0.5, 1.8, f"{PROCESSORS}; the processor of the published rows is not known, and theirs are medians of one client"
+)
+
+SPREADS: Mapping[str, Spread] = {
+    "hosts.cpu": _CPUS,
+    "hosts.internode.call": _CPUS,
+    "drives.read": DRIVE_TIMES,
+    "drives.write": DRIVE_TIMES,
+    "drives.read_latency": DRIVE_TIMES,
+}
