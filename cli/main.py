@@ -198,7 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         try:
             code = _exit_code(arguments)
         finally:
-            if outputs := sys.modules.get("cli.outputs"):  # no command without an output imports it
+            if outputs := sys.modules.get(f"{__package__}.outputs"):  # commands without outputs do not import it
                 outputs.release_outputs()
     sys.exit(code)
 
