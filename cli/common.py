@@ -16,6 +16,9 @@ from rich.console import Console
 from cli.tables.grid import Grid, rich_table
 from sim.json_form import to_json
 
+REPLICATIONS, DRAWS = 5, 20
+"""Default numbers of replications of a variant, and of draws of the values that are not known."""
+
 stderr = Console(stderr=True, highlight=False)
 stdout = Console(highlight=False)
 

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from cli.common import say
 from cli.parse.spec import Described
-from cli.tables.origins import doubt_text, implausible_text, too_slow_text
-from models.assumptions import assumptions, free_demands, require_demands
-from models.doubts import doubts
+from cli.tables.origins import doubt_text, implausible_text, presets_text, too_slow_text
+from cli.tables.uncertainty import range_text
+from models.assumptions import assumptions, free_demands, presets_used, require_demands
+from models.described import DescribedSpec
+from models.doubts import doubts, without_effect
 from models.plausibility import implausible
-from models.store import Spec
+from sim.analysis.main_assumptions import main_unknowns
 from sim.analysis.overload import slow_parts
-
-
-def say_implausible(specs: Iterable[Spec], data: Mapping[str, Any] | None = None) -> None:
-    """Name the implausible values of specs, and what is probably not meant in them, each once.
-
-    Args:
-        specs: valid specs.
-        data: the mapping that they were made from, apart from what differs between them; None: how values are written
-            is not checked.
-    """
-    checked = list(specs)
-    for text in dict.fromkeys(implausible_text(found) for spec in checked for found in implausible(spec)):
-        say(f"warning: {text}")
-    for text in dict.fromkeys(doubt_text(found) for spec in checked for found in doubts(spec, data)):
-        say(f"note: {text}")
 
 
 def say_doubts(read: Described, path: Path) -> None:
@@ -47,11 +33,36 @@ def say_doubts(read: Described, path: Path) -> None:
         say(f"note: {doubt_text(doubt)}")
     for part in slow_parts(read.spec, read.trace):
         say(f"warning: {too_slow_text(part)}")
+    _say_basis(read, path)
+
+
+def say_implausible(variants: Iterable[DescribedSpec]) -> None:
+    """Name implausible values of variants, and what is probably not meant in them, each once.
+
+    A value without effect is named if it has none in any variant.
+    """
+    read = list(variants)
+    for text in dict.fromkeys(implausible_text(found) for each in read for found in implausible(each.spec)):
+        say(f"warning: {text}")
+    notes = [doubt_text(found) for each in read for found in doubts(each.spec, each.whole)]
+    idle = [{doubt_text(found) for found in without_effect(each.spec, each.origins)} for each in read]
+    for text in dict.fromkeys([*notes, *sorted(set.intersection(*idle) if idle else ())]):
+        say(f"note: {text}")
+
+
+def say_basis(read: DescribedSpec, path: Path) -> None:
+    """Say what a search or comparison rests on: presets, assumed values, the main ones by name, and what is free."""
+    named = [f"{each.path} ({range_text(each)})" for each in main_unknowns(read.uncertain)]
+    _say_basis(read, path, f", mainly {', '.join(named)}" if named else "")
+
+
+def _say_basis(read: DescribedSpec, path: Path, main: str = "") -> None:
+    """Say how many values are assumed, which presets are used, and what costs nothing."""
     count, free = len(assumptions(read.spec, read.origins)), free_demands(read.spec)
-    presets = dict.fromkeys(origin.source for origin in read.origins if origin.kind == "preset")
+    presets = presets_used(read.spec, read.origins)
     rests_on = [f"{count} assumed value{'s' if count > 1 else ''}"] if count else []
-    rests_on += [f"the preset{'s' if len(presets) > 1 else ''} {', '.join(presets)}"] if presets else []
-    notes = [f"rests on {' and '.join(rests_on)}"] if rests_on else []
+    rests_on += [f"the preset{'s' if len(presets) > 1 else ''} {presets_text(presets)}"] if presets else []
+    notes = [f"rests on {' and '.join(rests_on)}{main}"] if rests_on else []
     notes += [f"costs nothing: {', '.join(free)}"] if free else []
     if notes:
         say("; ".join([*notes, f"see: tailcast check {path}"]))

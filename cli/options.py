@@ -67,6 +67,15 @@ EngineOption = Annotated[
 ReplicationsOption = Annotated[
     int, typer.Option("--replications", min=1, help="Replications per variant, using common random numbers.")
 ]
+DrawnReplicationsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--replications",
+        min=1,
+        help="Replications per variant, using common random numbers (default: 5), and draws with --uncertainty "
+        "(default: 20).",
+    ),
+]
 PrecisionOption = Annotated[
     float | None,
     typer.Option(
@@ -85,6 +94,16 @@ UncertaintyOption = Annotated[
         parser=fraction,
         help="Draw the assumed values from their ranges, once per replication (20 by default), and give the band that "
         "contains this fraction of the results, such as 80% (default: use the assumed values).",
+    ),
+]
+ProbabilityOption = Annotated[
+    float | None,
+    typer.Option(
+        "--uncertainty",
+        metavar="FRACTION",
+        parser=fraction,
+        help="Draw the assumed values from their ranges as well, and say with which probability every --slo is met; "
+        "such as 80%: it must be at least this one (default: use the assumed values only).",
     ),
 ]
 SteadyOption = Annotated[bool, typer.Option("--steady", help="Leave out the warm-up period of each replication.")]

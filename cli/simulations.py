@@ -86,6 +86,18 @@ def recorded_verdict(run: Run) -> LoadVerdict | None:
     return verdict_on_run(run, capacity)
 
 
+def recorded_extra(run: Run, verdict: LoadVerdict | None) -> ExtraAttempts | None:
+    """Return what retries and hedges cost in a simulated Run that was read from a folder; None: there are none."""
+    if run.info["kind"] != "simulated" or not len(run):
+        return None
+    try:
+        client = spec_of(run.info["spec"], "its spec").client
+    except (InputError, KeyError):  # the Run has a spec of an earlier version, or none
+        return None
+    counts = {op: figures["count"] for op, figures in summarise(run)["ops"].items()}
+    return extra_attempts(float(run.column("attempts").mean()) - 1, counts, client, verdict)
+
+
 def simulated_run(
     spec: Spec, trace: Trace | None, seed: int, engine: EngineName, out: Path | None, slos: Sequence[Slo] = ()
 ) -> Printed:

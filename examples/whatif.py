@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sim.experiments.find import find_best, find_limit
+from sim.experiments.find_best import find_best
+from sim.experiments.find_limit import find_limit
 from sim.experiments.goal import Goal, Target
 from sim.experiments.sensitivity import Range, sensitivity
 from sim.experiments.sweep import Settings
@@ -36,7 +37,7 @@ def main() -> None:
 
     # The greatest rate that meets the objective; the fewest cores that meet it at twice the load.
     most = find_limit(variants, Goal("max", "workload.rate"), [slo])
-    print(f"up to {most.value:.0f} requests per second; with certainty up to {most.sure.meets:.0f}")
+    print(f"up to {most.value:.0f} requests per second; the 95 % intervals leave no doubt up to {most.sure.meets:.0f}")
     doubled = Variants.of(SPEC, [*OPEN_LOOP, f"workload.rate={2 * most.value:.0f}/s"], settings)
     fewest = find_limit(doubled, Goal("min", "hosts.cores.count"), [slo])
     print(f"twice that: {fewest.value} cores")

@@ -28,7 +28,7 @@ def command(
 
     read = described(spec, trace, profile, assignments)
     store, requests = read.spec, read.trace
-    say_implausible([store], read.whole)
+    say_implausible([read])
     generated = generate(store.workload, seed or 0) if requests is None else requests
     result = bounds_of(store, generated)
     if as_json:

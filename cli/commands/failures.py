@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.common import (
+    REPLICATIONS,
     json_text,
     kept_in,
     print_grid,
@@ -20,13 +21,14 @@ from cli.common import (
 )
 from cli.figures import figure_files
 from cli.options import (
+    DrawnReplicationsOption,
     FiguresOption,
     FormatOption,
     JsonOption,
     PageOption,
     PrecisionOption,
+    ProbabilityOption,
     ProfileOption,
-    ReplicationsOption,
     SeedOption,
     SetOption,
     SloOption,
@@ -58,8 +60,9 @@ def command(
         typer.Option("--for", metavar="TIME", help="Duration of the failure (default: half of the remaining time)."),
     ] = None,
     slos: SloOption = None,
-    replications: ReplicationsOption = 5,
+    replications: DrawnReplicationsOption = None,
     precision: PrecisionOption = None,
+    uncertainty: ProbabilityOption = None,
     profile: ProfileOption = None,
     assignments: SetOption = None,
     seed: SeedOption = None,
@@ -77,38 +80,40 @@ def command(
 
     Example: tailcast failures examples/minio-12-hdd.yaml drive --slo 'GET.p99<100ms'
     """
-    from cli.doubts import say_implausible
+    from cli.doubts import say_basis, say_implausible
+    from cli.draws import draws_of
     from cli.made import Made
     from cli.pages.failures import write_failures_page
     from cli.parse.failure import parse_failure
     from cli.parse.option import seconds_of
     from cli.parse.slo import parse_slos
-    from cli.parse.spec import spec_mapping
-    from cli.tables.failures import failure_grids, findings, notes, opening
-    from models.store import spec_of
+    from cli.parse.spec import described
+    from cli.tables.failures import drawn_grids, failure_grids, findings, met_lines, notes, opening
     from sim.experiments.failures import FailureExperiment, failures
     from sim.experiments.sweep import Settings
     from sim.parallel.result_cache import ResultFolder
     from sim.replication.replicate import Precision
 
+    read, objectives = described(spec, None, profile, assignments), parse_slos(slos)
     experiment = FailureExperiment(
-        spec_mapping(spec, profile, assignments),
+        read.whole,
         str(spec),
         [parse_failure(text) for text in kinds],
         None if at is None else seconds_of("--at", at),
         None if lasts is None else seconds_of("--for", lasts),
-        parse_slos(slos),
-        Settings(seed or 0, replications, None if precision is None else Precision(precision)),
+        objectives,
+        Settings(seed or 0, replications or REPLICATIONS, None if precision is None else Precision(precision)),
+        draws_of(read, uncertainty, replications, objectives),
     )
     folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
-    store = spec_of(experiment.data, experiment.source)
-    say_implausible([store], experiment.data)
-    made = Made.of(store, seed or 0)
-    known = None if precision is not None else len(kinds) * replications
+    say_implausible([read])
+    made = Made.of(read.spec, seed or 0)
+    known = None if precision is not None else len(kinds) * experiment.settings.replications
     with kept_in(out, resumes=False), progress("simulating failures", known) as update:
         result = failures(experiment, workers=worker_count(workers), progress=update)
+    say_basis(read, spec)
     if folder is not None:
         folder.write_text("failures.json", json_text(result, made))
         say(f"Result written to {folder.path / 'failures.json'}")
@@ -120,4 +125,6 @@ def command(
     for row in result["failures"]:
         for grid in failure_grids(result, row):
             print_grid(grid, transpose=False)
-    print_lines([*findings(result), *notes(result)])
+    for grid in drawn_grids(result):
+        print_grid(grid)
+    print_lines([*findings(result), *met_lines(result), *notes(result)])

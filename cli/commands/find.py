@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.common import (
+    REPLICATIONS,
     json_text,
     kept_in,
     print_grid,
@@ -21,13 +22,14 @@ from cli.common import (
 from cli.figures import figure_files
 from cli.options import (
     TARGET_FORM,
+    DrawnReplicationsOption,
     FiguresOption,
     FormatOption,
     JsonOption,
     KeptOption,
     PageOption,
+    ProbabilityOption,
     ProfileOption,
-    ReplicationsOption,
     SeedOption,
     SetOption,
     SloOption,
@@ -36,6 +38,7 @@ from cli.options import (
     WorkersOption,
     fraction,
 )
+from cli.tables.grid import Grid
 from traces.errors import InputError
 
 
@@ -75,7 +78,8 @@ def command(
             "The store has noticed it before they begin; failed requests count as infinitely late.",
         ),
     ] = None,
-    replications: ReplicationsOption = 5,
+    replications: DrawnReplicationsOption = None,
+    uncertainty: ProbabilityOption = None,
     steady: SteadyOption = False,
     profile: ProfileOption = None,
     assignments: SetOption = None,
@@ -91,37 +95,45 @@ def command(
 
     Example: tailcast find examples/minio.yaml 'max workload.rate in 50..2000' --slo 'GET.p99<20ms'
     """
-    from cli.doubts import say_implausible
+    from cli.doubts import say_basis, say_implausible
+    from cli.draws import draws_of
     from cli.made import Made
     from cli.pages.find import write_best_page, write_limit_page
     from cli.parse.failure import parse_failure
     from cli.parse.goal import parse_goal, parse_target
     from cli.parse.slo import parse_slos
-    from cli.parse.spec import say_loops, spec_mapping
-    from cli.tables.find import best_grid, best_opening, limit_grid, limit_notes, limit_opening
-    from sim.experiments.find import Best, Limit, find_best, find_limit
+    from cli.parse.spec import described, say_loops
+    from cli.tables.find import best_grid, best_opening, drawn_grids, limit_grid, limit_notes, limit_opening
+    from models.field_paths import resolved
+    from sim.experiments.find_best import Best, find_best
+    from sim.experiments.find_limit import Limit, find_limit
     from sim.experiments.sweep import Settings
     from sim.experiments.variants import Variants
     from sim.parallel.result_cache import ResultFolder
 
     search = parse_goal(goal)
     is_best = search.kind == "best"
-    if is_best != (target is not None) or (is_best and slos) or (extra_load is not None and not is_best):
-        raise InputError(f"goal {goal!r}: 'best' takes --target {TARGET_FORM} and --extra-load; 'max' and 'min' --slo")
+    of_limits = bool(slos) or uncertainty is not None
+    if is_best != (target is not None) or (is_best and of_limits) or (extra_load is not None and not is_best):
+        takes = f"'best' takes --target {TARGET_FORM} and --extra-load; 'max' and 'min' --slo and --uncertainty"
+        raise InputError(f"goal {goal!r}: {takes}")
     if not is_best and not slos:
         raise InputError(f"goal {goal!r}: needs an objective to meet; add --slo 'GET.p99<50ms'")
     objectives = parse_slos(slos)
-    settings = Settings(seed or 0, replications, steady=steady)
-    data = spec_mapping(spec, profile, assignments)
-    say_loops(data, [search.path])
+    settings = Settings(seed or 0, replications or REPLICATIONS, steady=steady)
+    read = described(spec, None, profile, assignments)
+    say_loops(read.whole, [search.path])
     failure = None if with_failure is None else parse_failure(with_failure)
-    variants = Variants(data, str(spec), settings, worker_count(workers), failure)
+    searched = read.knowing(resolved(read.spec, search.path, counted=True))
+    draws = None if is_best else draws_of(searched, uncertainty, replications, objectives)
+    variants = Variants(read.whole, str(spec), settings, worker_count(workers), failure, draws)
     folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
-    say_implausible([variants.spec()], data)
+    say_implausible([searched])
     result: Best | Limit
     notes: list[str] = []
+    more: list[Grid] = []
     with kept_in(out), progress("searching") as update:
         if target is not None:
             latency = parse_target(target)
@@ -131,7 +143,8 @@ def command(
         else:
             limit = find_limit(variants, search, objectives, cache=folder, progress=update)
             result, grid, write_page = limit, limit_grid(limit), partial(write_limit_page, limit)
-            opening, notes = limit_opening(limit), limit_notes(limit)
+            opening, notes, more = limit_opening(limit), limit_notes(limit), drawn_grids(limit)
+    say_basis(searched, spec)
     made = Made.of(variants.spec(), seed or 0)
     if folder is not None:
         folder.write_text("find.json", json_text(result, made))
@@ -141,5 +154,6 @@ def command(
         print_json(result, made)
     else:
         print_lines(opening)
-        print_grid(grid)
+        for each in (grid, *more):
+            print_grid(each)
         print_lines(notes)

@@ -55,14 +55,13 @@ def command(
 
     Example: tailcast plan SPEC --growth examples/ceph/growth.yaml --slo 'PUT.throughput>3000/s'
     """
-    from cli.doubts import say_implausible
+    from cli.doubts import say_basis, say_implausible
     from cli.made import Made
     from cli.pages.plan import write_plan_page
     from cli.parse.option import seconds_of
     from cli.parse.slo import parse_slos
-    from cli.parse.spec import spec_mapping
+    from cli.parse.spec import described
     from cli.tables.plan import contradiction_text, evidence, found, opening, plan_grids
-    from models.store import spec_of
     from sim.capacity.growth import read_growth
     from sim.capacity.plan import plan
     from sim.capacity.tables import changes_table
@@ -72,11 +71,11 @@ def command(
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     folder = None if out is None else ResultFolder(out)
     warn_if_slow()
-    data = spec_mapping(spec, assignments=assignments)
-    say_implausible([spec_of(data, str(spec))], data)
+    read = described(spec, None, None, assignments)
+    say_implausible([read])
     with kept_in(out), progress("planning") as update:
         result = plan(
-            data,
+            read.whole,
             read_growth(growth),
             objectives,
             source=str(spec),
@@ -89,7 +88,8 @@ def command(
         )
     for each in result.contradictions:
         say(f"warning: {contradiction_text(each)}")
-    made = Made.of(spec_of(data, str(spec)), seed or 0)
+    say_basis(read, spec)
+    made = Made.of(read.spec, seed or 0)
     if folder is not None:
         folder.write_table("changes.parquet", changes_table(result))
         folder.write_text("plan.json", json_text(result.to_json(), made))

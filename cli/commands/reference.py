@@ -180,6 +180,8 @@ def run(
             workers=workers,
             progress=update,
         )
+    if uncertainty is not None and "uncertainty" not in result:
+        raise InputError(f"{case.name}: no value is assumed; ranges of given ones belong in its section assumed")
     all_hold = all(statement["holds"] for statement in result["statements"])
     within = result["error"]["all"]["median"] <= allowed
     result |= {"tolerance": allowed, "within": within}

@@ -19,8 +19,9 @@ from cli.figures.route import route_figures
 from cli.made import Made, runs_notes
 from cli.options import FiguresOption, FormatOption, JsonOption, SeedOption
 from cli.pages.page import Header, Section, write_page
-from cli.simulations import recorded_verdict
+from cli.simulations import recorded_extra, recorded_verdict
 from cli.tables.comparison import comparison_grid
+from cli.tables.extra_attempts import extra_attempts_line
 from cli.tables.grid import Grid
 from cli.tables.quality import named_warnings, run_warnings
 from cli.tables.runs import attribution_grid, few_in, stations_grid, summary_grid
@@ -115,6 +116,8 @@ def write_report(
 def _one(run: Run) -> tuple[Header, list[Section]]:
     verdict = recorded_verdict(run)
     opening = [] if verdict is None else [verdict_line(verdict)]
+    if (extra := recorded_extra(run, verdict)) is not None:
+        opening.append(f"Of this load, {extra_attempts_line(extra)}")
     overloaded = verdict is not None and verdict.overloaded
     certainty = _certainty(words.sure(run, overloaded), run)
     header = Header(words.requested(run), " ".join([*opening, words.found(run)]), certainty)

@@ -86,7 +86,7 @@ def command(
     from cli.made import Made
     from cli.pages.find import write_sensitivity_page
     from cli.parse.goal import parse_target
-    from cli.parse.spec import described, say_loops, spec_mapping
+    from cli.parse.spec import described, say_loops
     from cli.parse.vary import parse_range
     from cli.tables.find import sensitivity_grid, sensitivity_opening
     from cli.tables.uncertainty import assumed_grid, load_line
@@ -118,10 +118,10 @@ def command(
             print_grid(assumed_grid(effects))
         return
     assert latency is not None
-    data = spec_mapping(spec, profile, assignments)
-    say_loops(data, [between.path for between in ranges])
-    variants = Variants(data, str(spec), settings, worker_count(workers))
-    say_implausible([variants.spec()], data)
+    read = described(spec, None, profile, assignments)
+    say_loops(read.whole, [between.path for between in ranges])
+    variants = Variants(read.whole, str(spec), settings, worker_count(workers))
+    say_implausible([read])
     with kept_in(out), progress("screening", trajectories * (len(ranges) + 1)) as update:
         result = sensitivity(variants, ranges, latency, trajectories=trajectories, cache=folder, progress=update)
     made = Made.of(variants.spec(), seed or 0)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cli.common import print_grid, print_json, print_lines, warn_if_slow
+from cli.common import DRAWS, print_grid, print_json, print_lines, warn_if_slow
 from cli.options import (
     EngineOption,
     ForceOption,
@@ -27,7 +27,6 @@ from cli.outputs import check_run_output
 from traces.errors import InputError
 
 _BATCH = 10  # replications at a time if only a precision is given
-_DRAWS = 20  # of the values that are not known
 
 
 def command(
@@ -107,7 +106,7 @@ def command(
     if engine == "compiled":
         warn_if_slow()
     if uncertainty is not None:
-        settings = Settings(seed or 0, replications or _DRAWS, steady=steady, engine=engine)
+        settings = Settings(seed or 0, replications or DRAWS, steady=steady, engine=engine)
         printed = drawn_runs(read.uncertain, settings, uncertainty, workers)
     elif several:
         simulation = partial(simulate, store, requests, engine=engine)

@@ -65,21 +65,20 @@ def command(
 
     Example: tailcast timeline examples/ceph/billion-objects.yaml --objects 1e6..1e9
     """
-    from cli.doubts import say_implausible
+    from cli.doubts import say_basis, say_implausible
     from cli.made import Made
     from cli.pages.timeline import write_timeline_page
     from cli.parse.option import seconds_of
-    from cli.parse.spec import spec_mapping
+    from cli.parse.spec import described
     from cli.tables.timeline import effects_grids, notes, opening, state_grids
-    from models.store import spec_of
     from sim.capacity.tables import states_table
     from sim.capacity.timeline import Plan, timeline
     from sim.parallel.result_cache import ResultFolder
 
     plan = Plan(*_ends(objects), states, spacing, seconds_of("--window", window))
-    data = spec_mapping(spec, profile, assignments)
-    store = spec_of(data, str(spec))
-    say_implausible([store], data)
+    read = described(spec, None, profile, assignments)
+    store = read.spec
+    say_implausible([read])
     folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     if engine == "compiled":
@@ -94,6 +93,7 @@ def command(
             cache=folder,
             progress=update,
         )
+    say_basis(read, spec)
     made = Made.of(store, seed or 0)
     if folder is not None:
         folder.write_table("timeline.parquet", states_table(result))

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from cli.common import (
+    REPLICATIONS,
     json_text,
     kept_in,
     print_grid,
@@ -21,14 +22,15 @@ from cli.common import (
 )
 from cli.figures import figure_files
 from cli.options import (
+    DrawnReplicationsOption,
     FiguresOption,
     FormatOption,
     JsonOption,
     KeptOption,
     PageOption,
     PrecisionOption,
+    ProbabilityOption,
     ProfileOption,
-    ReplicationsOption,
     SeedOption,
     SetOption,
     SloOption,
@@ -67,8 +69,9 @@ def command(
             help="Point to compare the others with; repeatable (default: the first point).",
         ),
     ] = None,
-    replications: ReplicationsOption = 5,
+    replications: DrawnReplicationsOption = None,
     precision: PrecisionOption = None,
+    uncertainty: ProbabilityOption = None,
     steady: SteadyOption = False,
     profile: ProfileOption = None,
     assignments: SetOption = None,
@@ -92,14 +95,14 @@ def command(
 
     Example: tailcast whatif examples/minio.yaml --vary workload.clients=8,16,32 --slo 'GET.p99<20ms'
     """
-    from cli.doubts import say_implausible
+    from cli.doubts import say_basis, say_implausible
+    from cli.draws import draws_of
     from cli.made import Made
     from cli.pages.whatif import write_whatif_page
     from cli.parse.slo import parse_slos
-    from cli.parse.spec import say_loops, spec_mapping
+    from cli.parse.spec import described, say_loops
     from cli.parse.vary import parse_base, parse_variation
-    from cli.tables.whatif import findings, notes, opening, points_grids
-    from models.store import spec_of
+    from cli.tables.whatif import findings, notes, opening, points_grids, probability_grids_of
     from sim.experiments.sweep import Settings
     from sim.experiments.whatif import WhatIfExperiment, variants, whatif
     from sim.experiments.whatif_table import points_table
@@ -108,21 +111,24 @@ def command(
 
     if scheduler is not None and workers is not None:
         raise InputError("--workers are local and --scheduler is a cluster; give one of them")
-    data, variations = spec_mapping(spec, profile, assignments), [parse_variation(text) for text in vary]
-    say_loops(data, [variation.path for variation in variations])
+    read, variations = described(spec, None, profile, assignments), [parse_variation(text) for text in vary]
+    objectives = parse_slos(slos)
+    say_loops(read.whole, [variation.path for variation in variations])
     experiment = WhatIfExperiment(
-        data,
+        read.whole,
         str(spec),
         variations,
-        parse_slos(slos),
+        objectives,
         samples,
         parse_base(base or ()),
-        Settings(seed or 0, replications, None if precision is None else Precision(precision), steady),
+        Settings(seed or 0, replications or REPLICATIONS, None if precision is None else Precision(precision), steady),
+        draws_of(read, uncertainty, replications, objectives),
     )
     folder = None if out is None else ResultFolder(out)
     pages = figure_files.PageFiles(report, figures_to, figure_format)
     warn_if_slow()
-    say_implausible(variants(experiment), data)
+    points = variants(experiment, read)
+    say_implausible(points)
     with kept_in(out), progress("simulating points", 1.0) as update:
         result = whatif(
             experiment,
@@ -131,7 +137,8 @@ def command(
             cache=folder,
             progress=lambda done, points: update(done / points),
         )
-    made = Made.of(spec_of(data, str(spec)), seed or 0)
+    say_basis(points[0], spec)
+    made = Made.of(read.spec, seed or 0)
     if folder is not None:
         folder.write_table("points.parquet", points_table(result))
         folder.write_text("whatif.json", json_text(result, made))
@@ -141,7 +148,7 @@ def command(
         print_json(result, made)
         return
     print_lines(opening(result))
-    for grid in points_grids(result):
+    for grid in (*points_grids(result), *probability_grids_of(result)):
         _print_wide(grid)
     print_lines([*findings(result), *notes(result)])
 

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from cli.figures.runs import COLOURS, blank, escaped, with_room
 from cli.tables.measures import Estimate, Measure, are_numbers, ordered
+from cli.tables.verdict import FEW
 from cli.tables.whatif import setting, written
 from cli.words import LABELS, number
 from sim.experiments.whatif import SimulatedPoint, WhatIf
@@ -108,7 +109,10 @@ def differences(result: WhatIf, measure: Measure) -> go.Figure:
     hidden = f" (largest {len(shown)} of {len(found)})" if len(shown) < len(found) else ""
     figure = blank(f"{escaped(measure.name)}: difference from the base{hidden}", f"difference ({measure.unit})", "")
     figure.add_vline(x=0, line={"color": GREY, "width": 1})
-    for is_certain, colour, name in ((True, PLAIN, "differs"), (False, GREY, "interval includes 0")):
+    for is_certain, colour, name in (
+        (True, PLAIN, "differs"),
+        (False, GREY, "interval includes 0, or too few requests"),
+    ):
         mine = [(point, e) for point, e in shown if (e.low > 0 or e.high < 0) == is_certain]
         if mine:
             figure.add_scatter(
@@ -193,7 +197,8 @@ def exactly(measure: Measure, estimate: Estimate) -> str:
 
 def _of_point(measure: Measure, point: SimulatedPoint) -> str:
     verdict = _verdict(measure, point)
-    return f"{named(point)}<br>{exactly(measure, measure.of(point))}{f': {verdict}' if verdict else ''}"
+    few = f" ({FEW})" if measure.is_few(point) else ""
+    return f"{named(point)}<br>{exactly(measure, measure.of(point))}{few}{f': {verdict}' if verdict else ''}"
 
 
 def named(point: SimulatedPoint) -> str:
@@ -214,7 +219,8 @@ def _verdict(measure: Measure, point: SimulatedPoint | None) -> str:
 def _in_cell(measure: Measure, point: SimulatedPoint | None) -> str:
     if point is None:
         return ""
-    return f"{number(measure.of(point).value)} {_MARKS.get(_verdict(measure, point), '')}"
+    few = f" ({FEW})" if measure.is_few(point) else ""
+    return f"{number(measure.of(point).value)}{few} {_MARKS.get(_verdict(measure, point), '')}"
 
 
 def _with_limit(measure: Measure) -> str:

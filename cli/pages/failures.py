@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from cli.figures.runs import COLOURS, LABEL_GROUND, blank, with_room
 from cli.made import Made
 from cli.pages.page import Header, Section, write_page
-from cli.tables.failures import described, failure_grids, findings, notes, opening
+from cli.tables.failures import described, failure_grids, findings, met_lines, notes, opening
 from cli.words import seconds
 
 _SHADE = "rgba(213,90,26,0.14)"
@@ -37,7 +37,7 @@ def write_failures_page(result: dict[str, Any], path: Path, made: Made | None = 
     sections += [Section("", notes(result))] if notes(result) else []
     header = Header(
         _requested(result),
-        " ".join([*opening(result), found[0] if len(found) == 1 else _worst(result)]),
+        " ".join([*opening(result), found[0] if len(found) == 1 else _worst(result), *met_lines(result)]),
         _certainty(result),
     )
     return write_page(path, f"Failures of {Path(result['spec']).name}", header, sections, made)

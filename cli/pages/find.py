@@ -16,15 +16,14 @@ from cli.tables.find import (
     best_opening,
     best_sure,
     extreme,
-    limit_found,
     limit_grid,
     limit_opening,
-    limit_sure,
     range_of,
     sensitivity_grid,
     sensitivity_opening,
 )
-from sim.experiments.find import Best, Limit
+from sim.experiments.find_best import Best
+from sim.experiments.find_limit import Limit
 from sim.experiments.sensitivity import Screening
 
 _LIMITS = "Each point is a simulated value with its 95% interval; the dashed line is the objective."
@@ -39,7 +38,7 @@ _EFFECTS = (
 
 
 def write_limit_page(result: Limit, path: Path, spec: str, made: Made | None = None) -> list[go.Figure]:
-    """Write a page about the result of `sim.experiments.find.find_limit` for a spec, and return its figures.
+    """Write a page about the result of `sim.experiments.find_limit.find_limit` for a spec, and return its figures.
 
     Raises:
         InputError: the file cannot be written.
@@ -47,8 +46,8 @@ def write_limit_page(result: Limit, path: Path, spec: str, made: Made | None = N
     objectives = " and ".join(slo.text for slo in result.slos)
     header = Header(
         f"The {extreme(result)} {result.path} with which {spec} meets {objectives}.",
-        " ".join([*limit_opening(result), limit_found(result)]),
-        f"{limit_sure(result)} {_simulated(result, len(result.simulated))}",
+        " ".join(limit_opening(result)),
+        _simulated(result, len(result.simulated)),
     )
     sections = [
         Section("", [_LIMITS], charts=limit_figures(result)),
@@ -58,7 +57,7 @@ def write_limit_page(result: Limit, path: Path, spec: str, made: Made | None = N
 
 
 def write_best_page(result: Best, path: Path, spec: str, made: Made | None = None) -> list[go.Figure]:
-    """Write a page about the result of `sim.experiments.find.find_best` for a spec, and return its figures.
+    """Write a page about the result of `sim.experiments.find_best.find_best` for a spec, and return its figures.
 
     Raises:
         InputError: the file cannot be written.

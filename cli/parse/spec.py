@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from cli.common import say
 from cli.made import profile_notes
 from cli.parse.option import option
-from models.origins import Origin, Written, origins_of
+from models.described import DescribedSpec, written_of
+from models.origins import Written
 from models.store import Spec, spec_of
-from models.uncertainty import Uncertain, uncertain
 from traces.errors import InputError
 from traces.spec_file import load_mapping, override
 from traces.statistics.arrivals import arrival_span_s
@@ -101,41 +100,10 @@ def spec_and_trace(
 
 
 @dataclass(frozen=True)
-class Described:
-    """A spec, the trace that replaces its workload, if any, and what the values of the spec come from.
+class Described(DescribedSpec):
+    """A described spec, and the trace that replaces its workload, if any."""
 
-    Attributes:
-        data: the mapping of the spec file.
-        source: name of the file.
-        written: values written over it by a profile, a trace or overrides.
-        whole: the mapping with these values.
-    """
-
-    spec: Spec
-    trace: Trace | None
-    data: Mapping[str, Any]
-    source: str
-    written: tuple[Written, ...]
-    whole: Mapping[str, Any]
-
-    @cached_property
-    def origins(self) -> tuple[Origin, ...]:
-        """The origins of the values of the spec."""
-        return origins_of(self.spec, self.data, self.source, self.written)
-
-    def check_assumed(self) -> None:
-        """Refuse ranges in `assumed` that do not fit their fields.
-
-        Raises:
-            InputError: a range is wrong.
-        """
-        uncertain(self.spec, self.whole, self.source, self.origins)
-
-    @property
-    def uncertain(self) -> Uncertain:
-        """The spec with its values that are not known; those of ``--set`` are."""
-        known = [written.path for written in self.written if written.kind == "set"]
-        return uncertain(self.spec, self.whole, self.source, self.origins, known)
+    trace: Trace | None = None
 
 
 def described(spec: Path, trace: Path | None, profile: Path | None, assignments: Sequence[str] | None) -> Described:
@@ -157,17 +125,8 @@ def described(spec: Path, trace: Path | None, profile: Path | None, assignments:
         written.append(Written("workload", of_trace, "derived", trace.name))
     changed = overridden(changed, assignments)
     store = checked(changed, str(spec), assignments)
-    written += map(_written, assignments or ())
-    return Described(store, requests, data, spec.name, tuple(written), changed)
-
-
-def _written(assignment: str) -> Written:
-    """Return the value of a valid ``PATH=VALUE``."""
-    path = assignment.partition("=")[0].strip()
-    value: Any = override({}, [assignment])
-    for name in path.split("."):
-        value = value[name]
-    return Written(path, value, "set", "--set")
+    written += [written_of(assignment, "--set") for assignment in assignments or ()]
+    return Described(data, spec.name, tuple(written), changed, store, requests)
 
 
 def _workload_of(trace: Trace) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def explained_lines(field: Explained) -> list[str]:
         facts["calibrate"] = f"may fit it, from {quantity(field.fitted[0], field.unit)} to " + quantity(
             field.fitted[1], field.unit
         )
-    facts["presets"] = ", ".join(field.presets)
+    facts["presets"] = ", ".join(map(field.preset_text, field.presets))
     kinds = f", kind {' or '.join(field.kinds)}" if field.kinds else ""
     lines = [f"{field.path or 'spec'} (store {field.store}{kinds})", *_wrapped("", field.meaning)]
     for name, text in facts.items():

@@ -8,12 +8,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from cli.parse.slo import parse_slo
+from cli.tables.extra_attempts import extra_attempts_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
+from cli.tables.probability import probability_grids, probability_lines
+from cli.tables.uncertainty import unknowns_grid
 from cli.tables.verdict import NOT_ENOUGH, few_note, quantile, verdict_line
 from cli.tables.whatif import plus_minus
 from cli.words import fraction, number, seconds
+from models.uncertainty import Unknown
+from sim.analysis.extra_attempts import ExtraAttempts
 from sim.analysis.verdict import LoadVerdict
+from sim.experiments.probability import MetProbability
 from sim.replication.slo import Slo
 from sim.replication.summaries import Interval
 
@@ -48,7 +54,9 @@ def opening(result: dict[str, Any]) -> list[str]:
     """State which failures make requests fail and what would help, and the verdict on the load of the healthy store."""
     load = result["load"]
     healthy = [] if load is None else [f"Without a failure, {verdict_line(LoadVerdict.from_json(load))}"]
-    return [*(failing(row) for row in result["failures"] if row["errors"]), *healthy]
+    extra = result["extra"]
+    cost = [] if extra is None else [f"Of this load, {extra_attempts_line(ExtraAttempts(**extra))}"]
+    return [*(failing(row) for row in result["failures"] if row["errors"]), *healthy, *cost]
 
 
 def failing(row: dict[str, Any]) -> str:
@@ -92,7 +100,18 @@ def failure_grids(result: dict[str, Any], row: dict[str, Any]) -> list[Grid]:
     if result["slos"]:
         verdicts = [[name, *(_verdict(slo, window) for slo in slos.values())] for name, window in windows.items()]
         grids.append(Grid(f"Objectives: {described(row)}", ["window", *result["slos"]], verdicts))
-    return grids
+    met = [([name], _met(window)) for name, window in windows.items() if window["met"] is not None]
+    return [*grids, *probability_grids(["window"], met, list(slos.values()), (), described(row))]
+
+
+def drawn_grids(result: dict[str, Any]) -> list[Grid]:
+    """Table of the values that were drawn; none if nothing was."""
+    unknowns = tuple(Unknown(**{**each, "values": tuple(each["values"])}) for each in result["unknowns"])
+    return [unknowns_grid(unknowns)] if unknowns else []
+
+
+def _met(window: dict[str, Any]) -> MetProbability | None:
+    return None if window["met"] is None else MetProbability.from_json(window["met"])
 
 
 def _verdict(slo: Slo, window: dict[str, Any]) -> str:
@@ -132,6 +151,11 @@ def findings(result: dict[str, Any]) -> list[str]:
     return [_finding(result, row) for row in result["failures"]]
 
 
+def met_lines(result: dict[str, Any]) -> list[str]:
+    """State in how many failures the objectives are met with the required probability; nothing if none is drawn."""
+    return probability_lines([_met(row["windows"]["during"]) for row in result["failures"]], "failures")
+
+
 def _finding(result: dict[str, Any], row: dict[str, Any]) -> str:
     during, after = row["windows"]["during"], row["windows"].get("after")
     what = described(row)
@@ -143,7 +167,7 @@ def _finding(result: dict[str, Any], row: dict[str, Any]) -> str:
             (text, [n for n, w in row["windows"].items() if w["slo"][text] == "fail"]) for text in result["slos"]
         ]
         violations = [f"{text} is violated {_listed(windows)} the failure" for text, windows in violated if windows]
-        sentences += violations or ["No objective is violated with certainty"]
+        sentences += violations or ["By the 95 % intervals, no objective is violated"]
     if row["precise"] is False:
         sentences.append("The precision was not reached")
     return " ".join(f"{sentence}." for sentence in (*sentences, *row["notes"]))
@@ -166,8 +190,9 @@ def _of_ops(window: dict[str, Any]) -> str:
             parts.append(f"all {op}s fail")
             continue
         against = window["difference"]["ops"].get(op)
-        more = [] if against is None else [f"change: {_change(against['latency_s'][_TAIL])}"]
+        is_few = _TAIL in figures["few"]
+        more = [] if against is None else [f"change: {_change(against['latency_s'][_TAIL], is_few)}"]
         more += [f"{failed:.2%} fail"] if failed else []
         details = f" ({'; '.join(more)})" if more else ""
-        parts.append(f"{op} p99 is {seconds(figures['latency_s'][_TAIL])}{details}")
+        parts.append(f"{op} p99 is {quantile(_TAIL, figures['latency_s'][_TAIL], figures['few'])}{details}")
     return _listed(parts) if parts else "there are no requests"

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+from cli.tables.extra_attempts import extra_attempts_line
 from cli.tables.failures import described, failing
 from cli.tables.grid import Grid
+from cli.tables.probability import probability_grids, probability_text
 from cli.tables.verdict import NOT_ENOUGH, figure, verdict_line
 from cli.words import byte_rate, number, seconds, size
-from sim.experiments.find import Best, InfeasibleTrial, Limit, LimitTrial
+from sim.experiments.find_best import Best, BestTrial
+from sim.experiments.find_limit import InfeasibleTrial, Limit, LimitTrial
 from sim.experiments.sensitivity import Effect, Screening
 from sim.json_form import to_json
 from sim.replication.slo import Slo, SloResult
 from sim.replication.summaries import Interval
+
+_LEAST_STEP, _ROUNDING = 1e-3, 1e-9
 
 
 def _plain(value: float | None) -> str:
@@ -33,20 +39,32 @@ def shown(result: Limit | Best | Effect, value: float | None) -> str:
 
 
 def limit_grid(result: Limit) -> Grid:
-    """Table with one row per value; its title is the result and its uncertainty."""
+    """Table with one row per value."""
     rows = []
     for trial in result.trials:
         met = "yes" if trial.meets else "no"
         slos = {} if isinstance(trial, InfeasibleTrial) else trial.slo
         figures = [figure_of(slo, slos[slo.text]) if slos else number(None) for slo in result.slos]
-        rows.append([shown(result, trial.value), *figures, met if slos else "impossible", _sure(trial)])
-    title = f"{limit_found(result)} {limit_sure(result)}"
-    return Grid(title, [result.path, *(slo.text for slo in result.slos), "meets all", "sure"], rows)
+        drawn = [] if result.level is None else [_probability(trial)]
+        rows.append([shown(result, trial.value), *figures, *drawn, met if slos else "impossible", _sure(trial)])
+    drawn = [] if result.level is None else ["probability"]
+    return Grid("", [result.path, *(slo.text for slo in result.slos), *drawn, "meets all", "sure"], rows)
+
+
+def _probability(trial: LimitTrial | InfeasibleTrial) -> str:
+    met = None if isinstance(trial, InfeasibleTrial) else trial.met
+    return number(None) if met is None else probability_text(met)
+
+
+def drawn_grids(result: Limit) -> list[Grid]:
+    """Tables of the bands of the objectives at each value, and of what was drawn; none if nothing was."""
+    rows = [([shown(result, trial.value)], trial.met) for trial in result.simulated if trial.met is not None]
+    return probability_grids([result.path], rows, result.slos, result.unknowns)
 
 
 def limit_opening(result: Limit) -> list[str]:
-    """State what would help if requests fail at any rate, and the verdict on the load at the limit."""
-    return [*_failing(result), *_load(result)]
+    """State what would help if requests fail at any rate, the range of the limit, and the verdict on the load there."""
+    return [*_failing(result), f"{limit_sure(result)} {limit_found(result)}", *_load(result)]
 
 
 def _failing(result: Limit) -> list[str]:
@@ -59,13 +77,26 @@ def _load(result: Limit) -> list[str]:
     trial = result.decisive
     if isinstance(trial, InfeasibleTrial) or trial.load is None:
         return []
-    return [_meanwhile(result, f"At {shown(result, trial.value)}, {verdict_line(trial.load)}")]
+    return [
+        _meanwhile(result, f"At {shown(result, trial.value)}, {verdict_line(trial.load)}"),
+        *_cost(result, trial),
+    ]
+
+
+def _cost(result: Limit | Best, trial: LimitTrial | BestTrial) -> list[str]:
+    """State what retries and hedges cost."""
+    return [] if trial.extra is None else [f"Of this load, {extra_attempts_line(trial.extra)}"]
 
 
 def best_opening(result: Best) -> list[str]:
-    """State the verdict on the load with the best value."""
+    """State the verdict on the load with the best value, and what retries and hedges cost."""
     load = result.best.load
-    return [] if load is None else [_meanwhile(result, f"At {shown(result, result.value)}, {verdict_line(load)}")]
+    if load is None:
+        return []
+    return [
+        _meanwhile(result, f"At {shown(result, result.value)}, {verdict_line(load)}"),
+        *_cost(result, result.best),
+    ]
 
 
 def limit_notes(result: Limit) -> list[str]:
@@ -115,8 +146,10 @@ def _limit(result: Limit) -> str:
     if result.outcome == "no value meets":
         violated = f"{_objectives(result)}{_figures(result, trial)}"
         return f"{shown(result, trial.value)} already violates {violated}; search {back}."
-    value = shown(result, result.value)
-    return f"{value} is the {extreme(result)} {result.path} that meets the objectives; {_beyond(result)}."
+    level = "" if result.level is None else f" with a probability of at least {result.level:.0%}"
+    value = estimate(result)
+    about = "" if value == shown(result, result.value) else "About "
+    return f"{about}{value} is the {extreme(result)} {result.path} that meets the objectives{level}; {_beyond(result)}."
 
 
 def _objectives(result: Limit) -> str:
@@ -130,17 +163,52 @@ def _figures(result: Limit, trial: LimitTrial | InfeasibleTrial) -> str:
 
 
 def limit_sure(result: Limit) -> str:
-    """State the values whose verdict is certain, and whether there is more than one limit."""
-    nearest = {"meets": result.sure.meets, "violates": result.sure.violates}
-    known = [f"{shown(result, value)} {verb} them" for verb, value in nearest.items() if value is not None]
-    text = f"With certainty, {' and '.join(known)}." if known else "No verdict is certain: add replications."
+    """State between which values the limit is by the intervals, and whether there is more than one limit."""
+    meets, violates = result.sure.meets, result.sure.violates
+    upward = result.find == "max"
+    if meets is not None and violates is not None:
+        low, high = sorted((meets, violates))
+        text = f"The limit is between {shown(result, low)} and {shown(result, high)}"
+    elif meets is not None:
+        text = f"The limit is {'at least' if upward else 'at most'} {shown(result, meets)}"
+    elif violates is not None:
+        text = f"The limit is {'below' if upward else 'above'} {shown(result, violates)}"
+    else:
+        text = "The intervals leave every value in doubt"
+    text = f"{text}, by {_evidence(result)}."
     if result.monotonic:
         return text
     turns = ", ".join(f"{shown(result, a)} violates and {shown(result, b)} meets them" for a, b in result.reversals)
     return f"{text} There is more than one limit: {turns}."
 
 
+def _evidence(result: Limit) -> str:
+    """Name what the intervals are of: chance alone, or the values that are not known as well."""
+    if result.level is None:
+        return f"the 95 % intervals of {result.replications} replications, which do not count what is assumed"
+    draws = next((trial.met.draws for trial in result.simulated if trial.met is not None), 0)
+    return f"the 95 % intervals of {draws} draws of {len(result.unknowns)} values that are not known"
+
+
+def estimate(result: Limit) -> str:
+    """Format the limit with the digits that it has, rounded to the side that meets the objectives.
+
+    The step of rounding, 1, 2 or 5 of a digit, is at most half of the range that the sure values leave. Whole numbers
+    are counts, which have all digits.
+    """
+    value, ends = result.value, (result.sure.meets, result.sure.violates)
+    if value is None or isinstance(value, int) or not value:
+        return shown(result, value)
+    width = abs(ends[1] - ends[0]) if ends[0] is not None and ends[1] is not None else value
+    most = max(width / 2, value * _LEAST_STEP)
+    digit = 10.0 ** math.floor(math.log10(most))
+    step = max(each * digit for each in (1, 2, 5) if each * digit <= most * (1 + _ROUNDING))
+    steps = math.floor(value / step + _ROUNDING) if result.find == "max" else math.ceil(value / step - _ROUNDING)
+    return shown(result, float(f"{steps * step:.6g}"))
+
+
 def _beyond(result: Limit) -> str:
+    """State what the next value does that was tried."""
     if result.beyond is None:
         return "the spec allows no value beyond it"
     trial = next(trial for trial in result.trials if trial.value == result.beyond)

@@ -77,6 +77,11 @@ class Measure:
         """Return the estimate at a point, in its unit."""
         return self.scaled(self._interval(point))
 
+    def is_few(self, point: SimulatedPoint) -> bool:
+        """Whether too few requests support it at a point."""
+        figures = point.ops.get(self.subject or "")
+        return figures is not None and self.figure in figures.few
+
     def difference(self, point: SimulatedPoint) -> Estimate:
         """Return its difference from the base, in its unit."""
         figures = point.difference.ops.get(self.subject or "")

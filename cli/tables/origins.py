@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from cli.quantities import quantity
@@ -102,8 +102,9 @@ def check_grids(result: Check) -> list[Grid]:
         title = "Assumed (defaults that the forecast depends on)"
         grids.append(Grid(title, ["field", "value", "source"], rows, labels=3))
     if result.presets:
-        rows = [[name, f"{count}"] for name, count in result.presets.items()]
-        grids.append(Grid("From presets (figures of other hardware; see tailcast presets)", ["preset", "values"], rows))
+        rows = [[name, f"{count}", result.measured_on[name]] for name, count in result.presets.items()]
+        title = "From presets (figures of other hardware; see tailcast presets)"
+        grids.append(Grid(title, ["preset", "values", "measured on"], rows))
     if result.free:
         grids.append(Grid("Costs nothing (0, although the operations use it)", ["field"], [[p] for p in result.free]))
     if result.has_warnings:
@@ -116,6 +117,11 @@ def check_grids(result: Check) -> list[Grid]:
 def warning_lines(result: Check) -> list[str]:
     """Return a sentence for each value that is implausible, and each part that is too slow."""
     return [*map(implausible_text, result.implausible), *map(too_slow_text, result.too_slow)]
+
+
+def presets_text(presets: Mapping[str, str]) -> str:
+    """Name presets, with what each was measured on if that matters."""
+    return ", ".join(f"{name} (measured on {machine})" if machine else name for name, machine in presets.items())
 
 
 def implausible_text(found: Implausible) -> str:

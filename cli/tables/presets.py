@@ -24,17 +24,19 @@ def preset_grids(presets: Sequence[ListedPreset]) -> list[Grid]:
         for preset in presets
         if (d := preset.drive) is not None
     ]
+    supplied = [[preset.name, _supplies(preset), preset.measured_on] for preset in hosts]
     used = [[preset.name, _used_by(preset), preset.source] for preset in presets]
     return [
-        Grid("Hosts", ["preset", "supplies"], [[p.name, _supplies(p)] for p in hosts], labels=2),
+        Grid("Hosts", ["preset", "supplies", "measured on"], supplied, labels=3),
         Grid("Drives (read / write; 4 KiB)", ["preset", "IOPS", "latency", "bandwidth", "capacity"], drives),
         Grid("Fields and sources", ["preset", "fields", "source"], used, labels=3),
     ]
 
 
 def preset_lines(preset: ListedPreset) -> list[str]:
-    """Name, use and source of a preset."""
-    return [preset.name, f"  fields: {_used_by(preset)}", f"  source: {preset.source}"]
+    """Name, use and source of a preset, and the machine that its measurement is limited to."""
+    lines = [preset.name, f"  fields: {_used_by(preset)}", f"  source: {preset.source}"]
+    return [*lines, f"  measured on: {preset.measured_on}"] if preset.measured_on else lines
 
 
 def values_grid(preset: ListedPreset) -> Grid:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from cli.tables.extra_attempts import extra_attempts_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
 from cli.tables.verdict import few_note, quantile, verdict_line
 from cli.words import number, size
+from sim.analysis.extra_attempts import ExtraAttempts
 from sim.analysis.verdict import LoadVerdict
 from sim.capacity.timeline import Timeline
 from sim.replication.summaries import CONFIDENCE
@@ -24,7 +26,7 @@ def state_grids(result: Timeline) -> list[Grid]:
 
 
 def opening(result: Timeline) -> list[str]:
-    """State the verdict on the load of the last state, and how many states are overloaded."""
+    """State the verdict on the load of the last state, what retries and hedges cost, and how many are overloaded."""
     last = result.states[-1]
     if last["load"] is None:
         return []
@@ -32,6 +34,8 @@ def opening(result: Timeline) -> list[str]:
     count = sum(state["load"] is not None and state["load"]["overloaded"] for state in result.states)
     if count:
         lines.append(f"{count} of {len(result.states)} states are overloaded: their latencies have no interval.")
+    if last["extra"] is not None:
+        lines.insert(1, f"Of this load, {extra_attempts_line(ExtraAttempts(**last['extra']))}")
     return lines
 
 

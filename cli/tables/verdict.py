@@ -16,7 +16,7 @@ from traces.statistics.summary import requests_for
 
 NOT_ENOUGH = "not enough requests"
 GROWS = "Latency grows as long as this lasts."
-_FEW = "few"
+FEW = "few"
 _NOTABLE = 0.0005  # fraction of failed requests that a verdict mentions
 _MORE_ATTEMPTS = 1.005  # attempts per request that it mentions
 _MOST_OPS = 3  # operations that it names
@@ -147,7 +147,7 @@ def figure(slo: Slo, value: float) -> str:
 
 def quantile(name: str, value: float, few: Sequence[str]) -> str:
     """Format a latency, with a mark if too few requests support it: ``12.3 ms (few)``."""
-    return f"{seconds(value)} ({_FEW})" if name in few else seconds(value)
+    return f"{seconds(value)} ({FEW})" if name in few else seconds(value)
 
 
 def few_note(shown: Iterable[str]) -> list[str]:
@@ -156,4 +156,4 @@ def few_note(shown: Iterable[str]) -> list[str]:
     if not names:
         return []
     needed = ", ".join(f"{LABELS[name]} needs {requests_for(name):,}" for name in names)
-    return [f"({_FEW}): fewer than 10 requests lie beyond this quantile; {needed} successful requests."]
+    return [f"({FEW}): fewer than 10 requests lie beyond this quantile; {needed} successful requests."]

@@ -9,7 +9,8 @@ from typing import Any
 from cli.tables.extra_attempts import extra_attempts_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
-from cli.tables.verdict import NOT_ENOUGH, few_note, quantile, verdict_line
+from cli.tables.probability import probability_grids, probability_lines
+from cli.tables.verdict import FEW, NOT_ENOUGH, few_note, quantile, verdict_line
 from cli.words import number, seconds
 from sim.experiments.whatif import InfeasiblePoint, SimulatedPoint, WhatIf
 from sim.replication.slo import Slo
@@ -85,6 +86,16 @@ def points_grids(result: WhatIf) -> list[Grid]:
     )
 
 
+def probability_grids_of(result: WhatIf) -> list[Grid]:
+    """Tables of the probability that each point meets the objectives; none if nothing is drawn."""
+    names = _short(list(result.vary))
+    rows = [
+        ([written(point.set[path]) for path in names], point.met if isinstance(point, SimulatedPoint) else None)
+        for point in result.points
+    ]
+    return probability_grids(list(names.values()), rows, result.slos, result.unknowns)
+
+
 def _grid(result: WhatIf, title: str, columns: _Columns) -> Grid:
     names = _short(list(result.vary))
     varied = {names[path]: [written(point.set[path]) for point in result.points] for path in names}
@@ -136,7 +147,11 @@ def _op_cells(point: SimulatedPoint | InfeasiblePoint, op: str, is_base: bool) -
     rate = f"{number(figures.throughput_ops)}{' overloaded' if point.overloaded else ''}"
     cells = [rate, *(quantile(name, latency[name], figures.few) for name in _SHOWN)]
     difference = point.difference.ops.get(op)
-    return [*cells, "base" if is_base else "" if difference is None else plus_minus(difference.latency_s["p99"])]
+    if is_base or difference is None:
+        return [*cells, "base" if is_base else ""]
+    change = difference.latency_s["p99"]
+    is_few = math.isnan(change.low) and math.isfinite(change.value) and not point.overloaded
+    return [*cells, f"{_signed(change.value)} ({FEW})" if is_few else plus_minus(change)]
 
 
 def plus_minus(figure: Interval) -> str:
@@ -144,8 +159,11 @@ def plus_minus(figure: Interval) -> str:
     half = (figure.high - figure.low) / 2
     if math.isnan(half):
         return number(None)
-    sign = "+" if figure.value > 0 else ""
-    return f"{sign}{seconds(figure.value)} ± {seconds(half)}"
+    return f"{_signed(figure.value)} ± {seconds(half)}"
+
+
+def _signed(value_s: float) -> str:
+    return f"{'+' if value_s > 0 else ''}{seconds(value_s)}"
 
 
 def findings(result: WhatIf) -> list[str]:
@@ -158,6 +176,8 @@ def findings(result: WhatIf) -> list[str]:
         sentences.append(
             f"{count['pass']} of {len(result.points)} points meet every objective, {count['fail']} do not{uncertain}."
         )
+        met = [point.met if isinstance(point, SimulatedPoint) else None for point in result.points]
+        sentences += probability_lines(met, "points")
         cheapest = _cheapest(points)
         if cheapest is not None:
             sentences.append(f"The cheapest that meets them has {setting(cheapest)} and costs {number(cheapest.cost)}.")

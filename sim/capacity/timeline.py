@@ -22,6 +22,7 @@ from models.capabilities import Effect, Growth
 from models.store import Spec, required, store_of
 from models.work import WORKERS
 from sim.analysis.capacity import capacity_of
+from sim.analysis.extra_attempts import ExtraAttempts, extra_attempts
 from sim.analysis.verdict import LoadVerdict, verdict_on_run
 from sim.json_form import to_json
 from sim.parallel.process_pool import process_map
@@ -113,7 +114,8 @@ class Timeline:
         states: ``{"objects", "fill_fraction", …, "load", "ops": {"GET": {"count", "errors", "throughput_ops",
             "throughput_bytes", "latency_s": {"mean", "min", "p25", …}, "interval": {"throughput_ops": [low, high],
             "latency_s": {"mean", "p50", "p99"}}, "busiest": {"role", "utilization"}, "few": […]}, …}, …}``, with the
-            verdict on the load (of the heavier window, if there are two), and figures of the store's growth for the
+            verdict on the load and `extra`, what retries and hedges cost (of the heavier window, if there are two),
+            and figures of the store's growth for the
             state, and for the transition from the previous state
             (`models.capabilities.Growth`).
         effects: effects that begin between the first state and the last.
@@ -203,19 +205,25 @@ def growth_of(spec: Spec) -> Growth[Any]:
 def simulated(window: Window) -> State:
     """Simulate a state."""
     state: State = {}
-    verdicts: list[LoadVerdict] = []
+    verdicts: list[tuple[LoadVerdict, ExtraAttempts | None]] = []
     engine = {"wall_s": 0.0, "visits": 0}
     for spec in phases(window.spec, window.window_s):
         trace = generate(spec.workload, window.seed)
         run = simulate(spec, trace, seed=window.seed, engine=window.engine)
         state = state or growth_of(spec).state(spec, trace) | {"ops": {}}
         verdict = verdict_on_run(run, capacity_of(spec, trace))
-        verdicts += [] if verdict is None else [verdict]
+        verdicts += [] if verdict is None else [(verdict, _extra(run, spec, verdict))]
         overloaded = verdict is not None and verdict.overloaded
         state["ops"] |= {op: _figures(run, op, window.window_s, overloaded) for op in subjects_of(run)}
         engine = {name: engine[name] + run.info["engine"][name] for name in engine}
-    worst = max(verdicts, key=lambda verdict: verdict.severity, default=None)
-    return state | {"load": to_json(worst), "engine": engine}
+    worst, extra = max(verdicts, key=lambda each: each[0].severity, default=(None, None))
+    return state | {"load": to_json(worst), "extra": to_json(extra), "engine": engine}
+
+
+def _extra(run: Run, spec: Spec, verdict: LoadVerdict) -> ExtraAttempts | None:
+    """Return what retries and hedges cost in a window."""
+    counts = {op: int(run.has(op).sum()) for op in subjects_of(run)}
+    return extra_attempts(float(run.column("attempts").mean()) - 1, counts, spec.client, verdict)
 
 
 def phases(spec: Spec, window_s: float) -> list[Spec]:
@@ -232,7 +240,7 @@ def phases(spec: Spec, window_s: float) -> list[Spec]:
 def _figures(run: Run, op: str, window_s: float, overloaded: bool = False) -> dict[str, Any]:
     """Return the figures of an operation after the warm-up, structured as by `summary.summarise`.
 
-    Latencies of an overloaded store have no interval.
+    Latencies of an overloaded store have no interval, and neither have quantiles that too few requests support.
     """
     edges_s = np.linspace(WARM_UP * window_s, window_s, BATCHES + 1)
     requested = run.has(op)
@@ -245,6 +253,7 @@ def _figures(run: Run, op: str, window_s: float, overloaded: bool = False) -> di
     figures = describe(latency_s)
     parts = [describe(part) for part in _parts(latency_s, arrival_s, edges_s)]
     latencies = {name: Figure(figures[name], np.array([part[name] for part in parts])) for name in INTERVALS}
+    few = too_few(int(done.sum()))
     moved = float(run.column("transfer_bytes")[ended].sum())
     return {
         "count": int(begun.sum()),
@@ -255,11 +264,12 @@ def _figures(run: Run, op: str, window_s: float, overloaded: bool = False) -> di
         "interval": {
             "throughput_ops": _ends(rate),
             "latency_s": {
-                name: [math.nan, math.nan] if overloaded else _ends(figure) for name, figure in latencies.items()
+                name: [math.nan, math.nan] if overloaded or name in few else _ends(figure)
+                for name, figure in latencies.items()
             },
         },
         "busiest": _busiest(run),
-        "few": too_few(int(done.sum())),
+        "few": few,
     }
 
 

@@ -7,17 +7,20 @@ identical until the failure begins.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from models.store import Spec, spec_of
 from sim.analysis.capacity import capacity_of
+from sim.analysis.extra_attempts import ExtraAttempts, extra_attempts
 from sim.analysis.verdict import LoadVerdict, verdict_of
 from sim.experiments.failing import evaluated, refuse_instant_retries, remedies
 from sim.experiments.failure_kinds import Failure
 from sim.experiments.failure_windows import Times, WindowedRun, replications, timeline, windowed
 from sim.experiments.measures import Measures, difference
+from sim.experiments.probability import Draws
 from sim.experiments.sweep import Settings
 from sim.experiments.whatif import op_figures, requested_ops
 from sim.json_form import to_json
@@ -43,6 +46,8 @@ class FailureExperiment:
         at_s, for_s: beginning and duration, see `Times.of`.
         slos: objectives of operations, evaluated in each window.
         settings: as for `sim.replication.replicate.replicate`; the precision applies to all windows with the failure.
+        draws: of the values that are not known, for the probability that the objectives are met in each window; None:
+            there are none.
     """
 
     data: Mapping[str, Any]
@@ -52,6 +57,7 @@ class FailureExperiment:
     for_s: float | None = None
     slos: Sequence[Slo] = ()
     settings: Settings = field(default_factory=Settings)
+    draws: Draws | None = None
 
 
 _Pair = tuple[WindowedRun, WindowedRun]
@@ -72,16 +78,18 @@ def failures(
         progress: called with the number of pairs of runs done.
 
     Returns:
-        ``{"spec", "at_s", "until_s", "end_s", "slos", "seed", "precision", "confidence", "load", "failures": […],
-        "engine": {"name", "wall_s", "visits"}}``; `load` is the verdict on the load of the healthy store. A failure is
+        ``{"spec", "at_s", "until_s", "end_s", "slos", "seed", "precision", "confidence", "load", "extra", "failures":
+        […], "unknowns", "engine": {"name", "wall_s", "visits"}}``; `load` is the verdict on the load of the healthy
+        store, `extra` what retries and hedges cost there, `unknowns` what is drawn. A failure is
         ``{"failure", "event", "replications", "precise", "notes", "errors", "remedies", "windows": {"before": …,
         "during": …, "after": …}, "timeline"}``; `notes` are sentences without a full stop, `errors` is the fraction of
         the requests that fail during it, `remedies` has the changes of `failing.remedies` with which fewer do, and
         empty windows are absent. A window is
-        ``{"start_s", "end_s", "ops", "healthy": {"ops"}, "difference", "slo", "slo_figures", "verdict"}``, where `ops`
-        has the figures of each operation as in a point of `whatif.whatif`, `healthy` those without the
-        failure, and `difference` the result of `measures.difference`. `timeline` is ``{"start_s", "end_s",
-        "failing": {op: {"throughput_ops", "errors_ops", "p50", "p99"}}, "healthy": …}``, a value for each bin.
+        ``{"start_s", "end_s", "ops", "healthy": {"ops"}, "difference", "slo", "slo_figures", "verdict", "met"}``, where
+        `ops` has the figures of each operation as in a point of `whatif.whatif`, `healthy` those without the failure,
+        `difference` the result of `measures.difference`, and `met` a `MetProbability` or None. `timeline` is
+        ``{"start_s", "end_s", "failing": {op: {"throughput_ops", "errors_ops", "p50", "p99"}}, "healthy": …}``, a value
+        for each bin.
 
     Raises:
         InputError: a failure or an objective is wrong, or the store cannot have the failure.
@@ -92,6 +100,8 @@ def failures(
         failure.fault(spec)  # refuses an unknown kind before what depends on the workload
     times = Times.of(spec.workload, experiment.at_s, experiment.for_s)
     _check(experiment, spec, times)
+    if experiment.draws is not None:
+        experiment.draws.check(experiment.slos)
     events = [failure.event(spec, times.at_s, times.until_s) for failure in experiment.failures]
     variants = [_variants(experiment, *both) for both in zip(experiment.failures, events, strict=True)]
     rows: list[dict[str, Any]] = []
@@ -109,8 +119,10 @@ def failures(
                 if settings.precision and settings.precision.verdict(_wanted(pairs)).reached:
                     break
             healthy = healthy or [run for _, run in pairs]
-            row = _row(failure, event, times, pairs, experiment)
+            drawn = _drawn(experiment, event, times, mapping)
+            row = _row(failure, event, times, pairs, experiment, drawn)
             rows.append(row | {"notes": _notes(failure, specs[0]), **_errors(failure, event, row, experiment)})
+    load = _verdict(healthy, spec, settings.seed)
     return {
         "spec": experiment.source,
         **vars(times),
@@ -118,8 +130,10 @@ def failures(
         "seed": settings.seed,
         "precision": None if settings.precision is None else settings.precision.relative,
         "confidence": CONFIDENCE,
-        "load": to_json(_verdict(healthy, spec, settings.seed)),
+        "load": to_json(load),
+        "extra": to_json(_extra(healthy, spec, load)),
         "failures": rows,
+        "unknowns": [] if experiment.draws is None else to_json(list(experiment.draws.unknowns)),
         "engine": {"name": settings.engine, **{k: sum(e[k] for e in engines) for k in ("wall_s", "visits")}},
     }
 
@@ -131,6 +145,33 @@ def _verdict(healthy: Sequence[WindowedRun], spec: Spec, seed: int) -> LoadVerdi
     if not loads:
         return None
     return verdict_of(loads, [run.stations for run in known], capacity_of(spec, generate(spec.workload, seed)))
+
+
+def _extra(healthy: Sequence[WindowedRun], spec: Spec, load: LoadVerdict | None) -> ExtraAttempts | None:
+    """Return what retries and hedges cost in the healthy store."""
+    counts, attempts, total = Counter[str](), 0.0, 0
+    for window in (window for run in healthy for window in run.windows.values()):
+        of_window = {op: figures["count"] for op, figures in window.summary["ops"].items()}
+        count = sum(number for op, number in of_window.items() if "." not in op)  # groups are among all requests
+        attempts, total = attempts + (window.attempts * count if count else 0.0), total + count
+        counts.update(of_window)
+    return extra_attempts(attempts / total - 1 if total else 0.0, counts, spec.client, load)
+
+
+def _drawn(
+    experiment: FailureExperiment, event: dict[str, Any], times: Times, mapping: Callable[..., Iterable[Any]]
+) -> list[WindowedRun]:
+    """Return a run with the failure for each draw that is possible."""
+    draws, settings = experiment.draws, experiment.settings
+    if draws is None:
+        return []
+    data = {**experiment.data, "faults": [*(experiment.data.get("faults") or ()), event]}
+    seeded = [
+        (spec, seed_of(settings.seed, k))
+        for k, spec in enumerate(draws.specs(data, (), settings.seed))
+        if spec is not None
+    ]
+    return list(mapping(_Draw(times, settings), seeded))
 
 
 def _check(experiment: FailureExperiment, spec: Spec, times: Times) -> None:
@@ -191,6 +232,18 @@ def _notes(failure: Failure, failing: Spec) -> list[str]:
 
 
 @dataclass(frozen=True)
+class _Draw:
+    """The run of a draw with its seed."""
+
+    times: Times
+    settings: Settings
+
+    def __call__(self, drawn: tuple[Spec, int]) -> WindowedRun:
+        spec, seed = drawn
+        return windowed(simulate(spec, seed=seed, engine=self.settings.engine, end_s=math.inf), seed, self.times)
+
+
+@dataclass(frozen=True)
 class _Simulation:
     """A pair of runs as a function of their seed; a class, so that it can be pickled."""
 
@@ -218,7 +271,12 @@ def _wanted(pairs: Sequence[_Pair]) -> _Wanted:
 
 
 def _row(
-    failure: Failure, event: dict[str, Any], times: Times, pairs: Sequence[_Pair], experiment: FailureExperiment
+    failure: Failure,
+    event: dict[str, Any],
+    times: Times,
+    pairs: Sequence[_Pair],
+    experiment: FailureExperiment,
+    drawn: Sequence[WindowedRun],
 ) -> dict[str, Any]:
     failing, healthy = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     precision = experiment.settings.precision
@@ -228,7 +286,9 @@ def _row(
         "replications": len(pairs),
         "precise": None if precision is None else precision.verdict(_wanted(pairs)).reached,
         "windows": {
-            name: {"start_s": start, "end_s": end} | _window(failing, healthy, name, experiment.slos)
+            name: {"start_s": start, "end_s": end}
+            | _window(failing, healthy, name, experiment.slos)
+            | {"met": _met(drawn, name, experiment)}
             for name, (start, end) in times.windows.items()
         },
         "timeline": {
@@ -238,6 +298,17 @@ def _row(
             "healthy": timeline(healthy, times),
         },
     }
+
+
+def _met(drawn: Sequence[WindowedRun], name: str, experiment: FailureExperiment) -> dict[str, Any] | None:
+    """Return the probability that the objectives are met in a window."""
+    draws = experiment.draws
+    if draws is None:
+        return None
+    points = [Measures.of(replications([run], name)) for run in drawn]
+    impossible = [None] * (draws.count - len(points))
+    met: dict[str, Any] = to_json(draws.probability([*points, *impossible], experiment.slos, evaluated))
+    return met
 
 
 def _window(

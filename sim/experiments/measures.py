@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 import scipy
 
+from models.client_policy import ClientPolicies
 from sim.analysis.capacity import Capacity
+from sim.analysis.extra_attempts import ExtraAttempts, extra_attempts
 from sim.analysis.verdict import LoadVerdict
 from sim.json_form import to_json
 from sim.replication.summaries import (
@@ -32,7 +34,7 @@ from sim.replication.summaries import (
     Replications,
     unbounded,
 )
-from traces.statistics.summary import Floats
+from traces.statistics.summary import Floats, too_few
 
 ERRORS = "errors"
 
@@ -58,6 +60,11 @@ class OpMeasures:
     error_fraction: Floats
     values: dict[str, Floats]
     each: dict[str, Floats]
+
+    @property
+    def few(self) -> list[str]:
+        """Quantiles that too few successful requests support."""
+        return too_few(self.count - self.errors)
 
     @property
     def greatest_s(self) -> float:
@@ -136,7 +143,8 @@ class Measures:
 
         `name` is one of `FIGURES`, ``errors`` (fraction of the requests) or ``max``. The interval of the maximum is the
         range of the replications' maxima. If all requests failed, latencies are infinite and rates 0. NaN if there were
-        no requests of the operation. Latencies of an overloaded store have no bounds, because they grow with the run.
+        no requests of the operation. Latencies of an overloaded store have no bounds, because they grow with the run,
+        and neither have quantiles that too few requests support.
         """
         if op not in self.ops:
             return NO_INTERVAL
@@ -153,6 +161,8 @@ class Measures:
             few = len(self) < 2
             least = -math.inf if few else float(np.nanmin(measures.greatest_each_s))
             return Interval(measures.greatest_s, least, math.inf if few else measures.greatest_s)
+        if name in measures.few:
+            return Interval(self.figure(op, name).value, math.nan, math.nan)
         return self.figure(op, name).interval(confidence)
 
     def to_json(self) -> dict[str, Any]:
@@ -181,11 +191,17 @@ class Measures:
         )
 
 
+def extra_attempts_of(measures: Measures, client: ClientPolicies) -> ExtraAttempts | None:
+    """Return what retries and hedges of the clients cost; None: there are none, or an overload dominates."""
+    counts = {op: figures.count for op, figures in measures.ops.items()}
+    return extra_attempts(measures.extra_load, counts, client, measures.verdict)
+
+
 def difference(base: Measures, other: Measures, confidence: float = CONFIDENCE) -> Differences:
     """Return the paired differences `other` - `base` (see `summaries.paired`); both have the same seeds.
 
     If one has more replications than the other, the additional ones are ignored. If one is overloaded, differences of
-    latencies have no bounds.
+    latencies have no bounds, and neither have those of quantiles that too few requests of one support.
     """
     count = max(set(base.batches) & set(other.batches))
     ops = {}
@@ -197,6 +213,8 @@ def difference(base: Measures, other: Measures, confidence: float = CONFIDENCE) 
         throughput_ops, throughput_bytes = (figures.pop(name) for name in RATES)
         if base.overloaded or other.overloaded:
             figures = unbounded(figures)
+        few = {*base.ops[op].few, *other.ops[op].few}
+        figures |= unbounded({name: figures[name] for name in few if name in figures})
         ops[op] = OpIntervals(throughput_ops, throughput_bytes, figures)
     return Differences(count, confidence, ops)
 

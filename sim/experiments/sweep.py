@@ -61,6 +61,7 @@ def sweep(
     scheduler: str | None = None,
     cache: ResultFolder | None = None,
     progress: Callable[[int], None] = lambda done: None,
+    started: WorkerMap | None = None,
 ) -> list[Point]:
     """Return the results of all jobs, in order; they do not depend on the workers.
 
@@ -69,6 +70,7 @@ def sweep(
         scheduler: address of the scheduler of a dask cluster to use instead, for example ``tcp://10.0.0.1:8786``.
         cache: searched before a job is run; stores each result at once.
         progress: called with the number of jobs done.
+        started: workers to use; None: `workers` are started.
 
     Raises:
         InputError: a worker was killed, or there is no such cluster.
@@ -78,7 +80,9 @@ def sweep(
     results = {key: found for key in distinct if cache and (found := cache.find(key)) is not None}
     missing = [key for key in distinct if key not in results]
     progress(sum(key in results for key in keys))
-    for i, result in _completed([distinct[key] for key in missing], missing, workers, scheduler):
+    to_run = [distinct[key] for key in missing]
+    done = _completed(to_run, missing, workers, scheduler) if started is None else started.completed(simulated, to_run)
+    for i, result in done:
         results[missing[i]] = result
         if cache:
             cache.keep(missing[i], result)

@@ -13,6 +13,7 @@ from models.store import Spec
 from models.uncertainty import Uncertain, Unknown
 from sim.analysis.verdict import LoadVerdict
 from sim.experiments.measures import Measures
+from sim.experiments.probability import LEAST_DRAWS, band_of, check_level, refuse_known
 from sim.experiments.sweep import Job, Point, Settings, sweep
 from sim.parallel.result_cache import ResultFolder
 from sim.replication.replicate import seed_of
@@ -84,12 +85,6 @@ class RangeEffects:
     effects: list[RangeEffect]
 
 
-def band_of(samples: Sequence[float], level: float) -> tuple[float, float]:
-    """Return the ends between which this fraction of samples lies."""
-    low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2]).tolist()
-    return low, high
-
-
 def uncertainty_band(
     uncertain: Uncertain,
     settings: Settings,
@@ -108,12 +103,12 @@ def uncertainty_band(
         progress: called with the number of simulations done, of one more than draws.
 
     Raises:
-        InputError: the level is out of range, nothing is unknown, or the spec or all draws are not possible.
+        InputError: level or draws are out of range, nothing is unknown, or the spec or too many draws are not
+                possible.
     """
-    if not 0 < level < 1:
-        raise InputError(f"uncertainty is {level:g}; it must be between 0 and 1, for example 80%")
-    _refuse_known(uncertain)
     draws = settings.replications
+    check_level(level, draws)
+    refuse_known(uncertain.unknowns, uncertain.source)
     specs = [_drawn(uncertain, k, draws, settings.seed) for k in range(draws)]
     once = replace(settings, replications=1)
     jobs = [Job(uncertain.spec({}), once)]
@@ -124,15 +119,13 @@ def uncertainty_band(
     if isinstance(base, InputError):
         raise base
     possible = [point for point in points if isinstance(point, Measures)]
-    if not possible:
-        raise InputError("no draw of the values that are not known is possible; narrow the ranges of assumed")
+    if len(possible) < LEAST_DRAWS:
+        raise InputError(
+            f"{len(possible)} of {draws} draws of the values that are not known are possible, and a band needs "
+            f"{LEAST_DRAWS}; narrow the ranges of assumed"
+        )
     ops = {op: {name: _figure_band(base, possible, op, name, level) for name in FIGURES} for op in base.ops}
     return UncertaintyBand(level, len(possible), draws - len(possible), base.verdict, ops, uncertain.unknowns)
-
-
-def _refuse_known(uncertain: Uncertain) -> None:
-    if not uncertain.unknowns:
-        raise InputError(f"{uncertain.source}: no value is assumed; ranges of given ones belong in its section assumed")
 
 
 def assumed_effects(
@@ -148,7 +141,7 @@ def assumed_effects(
     Raises:
         InputError: nothing is unknown, or the unchanged spec is not possible.
     """
-    _refuse_known(uncertain)
+    refuse_known(uncertain.unknowns, uncertain.source)
     ends = [unknown.values or (unknown.low, unknown.high) for unknown in uncertain.unknowns]
     specs = [
         _possible(uncertain, {unknown.path: value})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -14,16 +14,14 @@ from models.client_policy import Delay
 from models.store import Spec, spec_of
 from sim.experiments.failure_kinds import Failure
 from sim.experiments.measures import Measures
-from sim.experiments.sweep import Job, Settings, measured
+from sim.experiments.probability import Draws
+from sim.experiments.sweep import Job, Point, Settings, measured, sweep
 from sim.parallel.result_cache import ResultFolder
 from sim.parallel.worker_map import WorkerMap
 from traces.errors import InputError
 from traces.spec_file import load_mapping, override
 from traces.suggestions import instead
 from traces.units import parse_bandwidth, parse_bytes, parse_rate, parse_seconds
-
-Simulations = Callable[[Sequence[str]], Measures]
-"""Simulates the variant with these ``path=value`` assignments; raises InputError if it is infeasible."""
 
 DEFAULTS = Settings()
 
@@ -43,6 +41,7 @@ class Variants:
         settings: of each simulation.
         workers: number of threads or processes, see `WorkerMap`.
         failure: in force during all simulations; None: there is none.
+        draws: of the values that are not known, which are simulated besides; None: there are none.
     """
 
     data: Mapping[str, Any]
@@ -50,6 +49,7 @@ class Variants:
     settings: Settings = DEFAULTS
     workers: int = 1
     failure: Failure | None = None
+    draws: Draws | None = None
 
     @staticmethod
     def of(path: Path, assignments: Sequence[str] = (), settings: Settings = DEFAULTS, workers: int = 1) -> Variants:
@@ -113,7 +113,7 @@ class Variants:
 
     @contextlib.contextmanager
     def simulations(self, cache: ResultFolder | None = None) -> Iterator[Simulations]:
-        """Start workers and return a function that simulates variants; `cache` has results of earlier ones.
+        """Start workers and return the simulations of variants; `cache` has results of earlier ones.
 
         Raises:
             InputError: a count is out of range, or a worker was killed.
@@ -121,14 +121,41 @@ class Variants:
         if self.workers < 1:
             raise InputError(f"workers is {self.workers}; it must be at least 1")
         with WorkerMap(self.workers) as mapping:
+            yield Simulations(self, mapping, cache)
 
-            def simulation(assignments: Sequence[str]) -> Measures:
-                found = measured(Job(self.spec(assignments), self.settings), mapping, cache)
-                if isinstance(found, InputError):
-                    raise found
-                return found
 
-            yield simulation
+@dataclass(frozen=True)
+class Simulations:
+    """Simulates variants on workers that have been started; `cache` has results of earlier ones."""
+
+    variants: Variants
+    workers: WorkerMap
+    cache: ResultFolder | None
+
+    def __call__(self, assignments: Sequence[str]) -> Measures:
+        """Return the figures of the variant with these ``path=value`` assignments.
+
+        Raises:
+            InputError: it is infeasible.
+        """
+        job = Job(self.variants.spec(assignments), self.variants.settings)
+        found = measured(job, self.workers, self.cache)
+        if isinstance(found, InputError):
+            raise found
+        return found
+
+    def drawn(self, assignments: Sequence[str]) -> list[Point | None]:
+        """Return the result of each draw of the variant (`Variants.draws`); None: its values do not fit together.
+
+        Raises:
+            InputError: the variant is infeasible.
+        """
+        draws, settings = self.variants.draws, self.variants.settings
+        assert draws is not None
+        specs = draws.specs(self.variants.mapping(assignments), assignments, settings.seed)
+        jobs = {k: Job(spec, draws.settings(k, settings)) for k, spec in enumerate(specs) if spec is not None}
+        found = dict(zip(jobs, sweep([*jobs.values()], cache=self.cache, started=self.workers), strict=True))
+        return [found.get(k) for k in range(len(specs))]
 
 
 def assignment(path: str, value: float | str) -> str:

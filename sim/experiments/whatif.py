@@ -7,12 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from models.described import DescribedSpec
 from models.field_paths import resolved
 from models.prices import cost
 from models.store import Spec, compile_spec, spec_of
-from sim.analysis.extra_attempts import ExtraAttempts, extra_attempts
+from models.uncertainty import Unknown
+from sim.analysis.extra_attempts import ExtraAttempts
 from sim.analysis.verdict import LoadVerdict
-from sim.experiments.measures import Measures, difference
+from sim.experiments.measures import Measures, difference, extra_attempts_of
+from sim.experiments.probability import Draws, MetProbability
 from sim.experiments.sweep import Job, Point, Settings, sweep
 from sim.experiments.variation import Assignments, Variation, grid, sampled
 from sim.parallel.result_cache import ResultFolder
@@ -20,7 +23,7 @@ from sim.replication.slo import UTILIZATION, Slo, Verdict, overall
 from sim.replication.summaries import CONFIDENCE, RATES, Differences, EngineWork, Figure, Interval
 from traces.errors import InputError
 from traces.spec_file import override
-from traces.statistics.summary import QUANTILES, too_few
+from traces.statistics.summary import QUANTILES
 from traces.workload.generate import generate
 
 _TAIL = "p99"  # figure of the Pareto front for an operation without a latency objective
@@ -38,6 +41,7 @@ class WhatIfExperiment:
         samples: number of points of a Latin hypercube; None: the whole grid.
         base: values by path of the base point, with which all others are compared; empty: the first point.
         settings: of each simulation.
+        draws: of the values that are not known, for the probability that the objectives are met; None: there are none.
     """
 
     data: Mapping[str, Any]
@@ -47,6 +51,7 @@ class WhatIfExperiment:
     samples: int | None = None
     base: Mapping[str, str] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
+    draws: Draws | None = None
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class OpFigures:
         count, errors, left_out: numbers of requests, failed requests, and requests excluded as warm-up.
         throughput_ops, throughput_bytes: per second.
         latency_s: ``mean``, ``min``, quantiles and ``max``.
-        interval: of those figures that have one; NaN for latencies of an overloaded store.
+        interval: of those figures that have one; NaN for latencies of an overloaded store, and for `few`.
         few: quantiles that too few successful requests support.
     """
 
@@ -105,6 +110,7 @@ class SimulatedPoint:
         roles: the busiest station of each role.
         difference: this point minus the base.
         cost: None without prices.
+        met: the probability that the objectives are met; None: values that are not known are not drawn.
     """
 
     set: dict[str, Any]
@@ -119,6 +125,7 @@ class SimulatedPoint:
     roles: dict[str, RoleLoad]
     difference: Differences
     cost: float | None
+    met: MetProbability | None
 
     @property
     def overloaded(self) -> bool:
@@ -164,6 +171,7 @@ class WhatIf:
         points: in the order of the grid or the sample.
         pareto: by operation; empty without prices.
         engine: the cost of all simulations.
+        unknowns: the values that are drawn for the probability that the objectives are met.
     """
 
     spec: str
@@ -178,6 +186,7 @@ class WhatIf:
     points: list[SimulatedPoint | InfeasiblePoint]
     pareto: dict[str, Front]
     engine: EngineWork
+    unknowns: tuple[Unknown, ...] = ()
 
     @property
     def simulated(self) -> list[SimulatedPoint]:
@@ -212,21 +221,23 @@ def whatif(
     if not jobs:
         raise _first_error(specs)
     _check(experiment.slos, jobs)
-    impossible = len(points) - len(jobs)
+    drawn = _drawn(experiment, points, specs)
+    jobs += [job for jobs_of_point in drawn for job in jobs_of_point.values()]
+    impossible = sum(isinstance(each, InputError) for each in specs)
     found = sweep(
         jobs,
         workers=workers,
         scheduler=scheduler,
         cache=cache,
-        progress=lambda done: progress(done + impossible, len(points)),
+        progress=lambda done: progress(done + impossible, len(jobs) + impossible),
     )
     remaining = iter(found)
     results: list[Point] = [spec if isinstance(spec, InputError) else next(remaining) for spec in specs]
     base, measures = _base(results, wanted)
-    rows = [
-        _row(point, spec, result, experiment, measures)
-        for point, spec, result in zip(points, specs, results, strict=True)
-    ]
+    rows = []
+    for point, variant, result, jobs_of_point in zip(points, specs, results, drawn, strict=True):
+        draws = {k: next(remaining) for k in jobs_of_point}
+        rows.append(_row(point, variant, result, experiment, measures, draws))
     settings = experiment.settings
     return WhatIf(
         experiment.source,
@@ -241,18 +252,36 @@ def whatif(
         rows,
         _pareto(rows, experiment.slos),
         EngineWork.total(settings.engine, (result.engine for result in found if isinstance(result, Measures))),
+        () if experiment.draws is None else experiment.draws.unknowns,
     )
 
 
-def variants(experiment: WhatIfExperiment) -> list[Spec]:
-    """Return the specs of the feasible points.
+def variants(experiment: WhatIfExperiment, described: DescribedSpec) -> list[DescribedSpec]:
+    """Return the feasible points, with what their values come from.
 
     Raises:
         InputError: a path or a value is wrong.
     """
     spec = spec_of(dict(experiment.data), experiment.source)
     points = _points(_with_full_paths(spec, experiment.variations), experiment)
-    return [found for found in (_variant(experiment, point) for point in points) if not isinstance(found, InputError)]
+    feasible = [point for point in points if not isinstance(_variant(experiment, point), InputError)]
+    return [described.variant(_mapping(experiment, point), _assignments(point)) for point in feasible]
+
+
+def _drawn(
+    experiment: WhatIfExperiment, points: Sequence[Assignments], specs: Sequence[Spec | InputError]
+) -> list[dict[int, Job]]:
+    """Return the jobs of the draws of each point, by number of the draw; none of what is infeasible."""
+    draws, settings = experiment.draws, experiment.settings
+    if draws is None:
+        return [{} for _ in points]
+    draws.check(experiment.slos)
+    found = []
+    for point, spec in zip(points, specs, strict=True):
+        feasible = not isinstance(spec, InputError)
+        each = draws.specs(_mapping(experiment, point), _assignments(point), settings.seed) if feasible else []
+        found.append({k: Job(one, draws.settings(k, settings)) for k, one in enumerate(each) if one is not None})
+    return found
 
 
 def _with_full_paths(spec: Spec, variations: Sequence[Variation]) -> list[Variation]:
@@ -281,11 +310,17 @@ def _points(variations: Sequence[Variation], experiment: WhatIfExperiment) -> li
 
 def _variant(experiment: WhatIfExperiment, point: Assignments) -> Spec | InputError:
     try:
-        return spec_of(
-            override(experiment.data, [f"{path}={value}" for path, value in point.items()]), experiment.source
-        )
+        return spec_of(_mapping(experiment, point), experiment.source)
     except InputError as error:
         return error
+
+
+def _mapping(experiment: WhatIfExperiment, point: Assignments) -> dict[str, Any]:
+    return override(experiment.data, _assignments(point))
+
+
+def _assignments(point: Assignments) -> list[str]:
+    return [f"{path}={value}" for path, value in point.items()]
 
 
 def _first_error(results: Sequence[object]) -> InputError:
@@ -340,17 +375,22 @@ def requested_ops(spec: Spec) -> list[str]:
 
 
 def _row(
-    point: Assignments, spec: Spec | InputError, result: Point, experiment: WhatIfExperiment, base: Measures
+    point: Assignments,
+    spec: Spec | InputError,
+    result: Point,
+    experiment: WhatIfExperiment,
+    base: Measures,
+    drawn: Mapping[int, Point],
 ) -> SimulatedPoint | InfeasiblePoint:
     values = {path: _value(text) for path, text in point.items()}
     if isinstance(spec, InputError) or isinstance(result, InputError):
         return InfeasiblePoint(values, {}, {}, str(result))
     results = {slo.text: slo.evaluate(result) for slo in experiment.slos}
-    precision = experiment.settings.precision
+    precision, draws = experiment.settings.precision, experiment.draws
     return SimulatedPoint(
         values,
         result.verdict,
-        extra_attempts(result.extra_load, {op: o.count for op, o in result.ops.items()}, spec.client, result.verdict),
+        extra_attempts_of(result, spec.client),
         {op: op_figures(result, op) for op in result.ops},
         {text: of_slo.verdict for text, of_slo in results.items()},
         {text: of_slo.interval for text, of_slo in results.items()},
@@ -360,6 +400,7 @@ def _row(
         {role: RoleLoad(result.busiest[role], figure.value, _ends(figure)) for role, figure in result.roles.items()},
         difference(base, result),
         cost(spec),
+        None if draws is None else draws.probability([drawn.get(k) for k in range(draws.count)], experiment.slos),
     )
 
 
@@ -374,6 +415,7 @@ def op_figures(result: Measures, op: str) -> OpFigures:
     ends = {name: _ends(figure) for name, figure in figures.items()}
     if result.overloaded:
         ends |= {name: [math.nan, math.nan] for name in ends if name not in RATES}
+    ends |= {name: [math.nan, math.nan] for name in of_op.few if name in ends}
     return OpFigures(
         of_op.count,
         of_op.errors,
@@ -382,7 +424,7 @@ def op_figures(result: Measures, op: str) -> OpFigures:
         figures["throughput_bytes"].value,
         {"mean": latency.pop("mean"), "min": of_op.least_s, **latency, "max": of_op.greatest_s},
         OpEnds(ends.pop("throughput_ops"), ends.pop("throughput_bytes"), ends),
-        too_few(of_op.count - of_op.errors),
+        of_op.few,
     )
 
 

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from models.assumptions import assumptions
 from models.field_paths import paths_of
 from models.origins import Written, origins_of
-from models.store import MODULES, spec_of, store_named
+from models.spec_values import parts_of, with_part
+from models.store import MODULES, Spec, spec_of, store_named
 from models.uncertainty import Uncertain, Unknown, _fractions, uncertain
-from sim.experiments.uncertainty import band_of
+from sim.experiments.probability import band_of
+from sim.simulate import simulate
 from tests.paths import EXAMPLES
 from tests.specs import minio
 from traces.errors import InputError
@@ -73,10 +75,11 @@ def test_ranges_are_of_fields_that_exist(store):
         assert spread.low <= 1 <= spread.high, path
 
 
-def test_values_of_pools_can_be_drawn():
-    found = of(load_mapping(EXAMPLES / "minio/two-pools.yaml"))
-    assert [unknown.path for unknown in found.unknowns if unknown.path.startswith("pools.")]
-    assert found.drawn(0, 4, 1).pools != found.spec({}).pools
+def test_values_of_pools_can_be_changed():
+    spec = spec_of(load_mapping(EXAMPLES / "minio/two-pools.yaml"), "spec")
+    changed = with_part(spec, "pools.0.hosts.count", 7)
+    assert parts_of(changed, "pools.0.hosts.count")[-1] == 7
+    assert changed.pools[0].drives == spec.pools[0].drives and changed.hosts == spec.hosts
 
 
 def test_a_factor_scales_all_times_of_a_section():
@@ -214,3 +217,50 @@ def test_ranges_are_checked_with_the_spec(assumed, named):
 def test_ranges_are_checked_with_their_fields(assumed, named):
     with pytest.raises(InputError, match=named):
         of(override(CEPH, [f"assumed={assumed}"]))
+
+
+def _ends(spec: Spec) -> bytes:
+    run = simulate(spec.model_copy(update={"workload": spec.workload.limited(100)}), seed=1)
+    return run.column("end_s").tobytes()
+
+
+@pytest.mark.parametrize("path", sorted((EXAMPLES / "ceph").glob("*.yaml")), ids=lambda path: path.stem)
+def test_values_that_are_not_drawn_because_they_have_no_effect_have_none(path):
+    data = load_mapping(path)
+    if "workload" not in data:
+        return
+    spec = spec_of(data, "spec")
+    store = store_named(spec.store)
+    assert store.unused is not None
+    idle = [one for one in store.unused(spec, spec.workload.ops) if one in store.spreads]
+    before = _ends(spec)
+    for one in idle:
+        value = parts_of(spec, one)[-1]
+        is_number = isinstance(value, int | float)
+        unknown = Unknown(one, "", value if is_number else 1.0, 0, 0, "s", is_factor=not is_number)
+        ends = [(value if is_number else 1) * factor for factor in (store.spreads[one].low, store.spreads[one].high)]
+        for end in ends:
+            changed = Uncertain(data, "spec", (unknown,)).spec({one: round(end) if isinstance(value, int) else end})
+            assert _ends(changed) == before, one
+
+
+def test_most_values_without_effect_are_known_to_the_stores():
+    flash = override(CEPH, ["device=nvme", "workload.mix={PUT: 1}"])
+    assert not {"osd.random_write_fraction", "osd.read_depth", "hosts.cores.thread_gain"} & set(paths(flash))
+    assert {"device.write", "device.write_latency"} <= set(paths(flash))
+    assert not {"device.write", "device.write_latency"} & set(paths(CEPH))  # only GETs
+    assert "osd.random_write_fraction" in paths(override(flash, ["device=hdd-7k2"]))
+    assert "hosts.cores.thread_gain" in paths(override(CEPH, ["hosts.cores={count: 32, threads_per_core: 2}"]))
+    assert "gateways.scales_to" in paths(override(CEPH, ["gateways.cores=16"]))
+    assert "gateways.scales_to" not in paths(override(CEPH, ["gateways.cores=8"]))
+
+
+@pytest.mark.parametrize(
+    ("example", "expected"),
+    [
+        ("bob/cluster.yaml", {"hosts.cpu", "hosts.internode.call", "drives.read"}),
+        ("swift/cluster.yaml", {"proxies.cpu", "hosts.cpu", "hosts.update_cpu", "drives.sync"}),
+    ],
+)
+def test_presets_of_bob_and_swift_have_ranges(example, expected):
+    assert expected <= set(paths(load_mapping(EXAMPLES / example)))

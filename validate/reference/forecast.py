@@ -12,7 +12,7 @@ import numpy as np
 from models.origins import Written, origins_of
 from models.store import Spec, spec_of
 from models.uncertainty import Unknown, uncertain
-from sim.experiments.uncertainty import band_of
+from sim.experiments.probability import band_of
 from sim.json_form import to_json
 from sim.parallel.process_pool import process_map
 from sim.replication.replicate import seed_of
@@ -116,11 +116,12 @@ def forecast(
         "statements": [_checked(statement, found) for statement in statements],
         "notes": notes,
     }
-    if uncertainty is None:
+    if uncertainty is None or not unknowns:
         return result
     for (row, of_row), each in zip(pairs, samples, strict=False):
-        of_row |= _row_band(row, each.drawn, uncertainty)
-    covered = [of_row["covered"][name] for row, of_row in pairs if not row.used_in_fit for name in row.evaluated]
+        of_row |= _row_band(row, each.drawn, uncertainty) if each.drawn else {}
+    held_out = [(row, of_row["covered"]) for row, of_row in pairs if not row.used_in_fit and "covered" in of_row]
+    covered = [of_row[name] for row, of_row in held_out for name in row.evaluated]
     counts = {"covered": sum(covered), "figures": len(covered)}
     return result | {"uncertainty": {"level": uncertainty, "draws": drawn, **counts, "unknowns": to_json(unknowns)}}
 
@@ -211,6 +212,8 @@ def _predicted(job: _Job) -> tuple[list[_Figures], tuple[Unknown, ...]]:
         return [_Figures(sampled, {}) for sampled in nominal], ()
     origins = origins_of(spec, job.data, job.source, job.written)
     unknown = uncertain(spec, job.data, job.source, origins, job.known)
+    if not unknown.unknowns:
+        return [_Figures(sampled, {}) for sampled in nominal], ()
     drawn: list[Samples] = [{} for _ in job.wanted]
     for k in range(job.draws.count):
         try:

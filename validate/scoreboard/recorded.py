@@ -14,7 +14,7 @@ import numpy as np
 from models.origins import Written, origins_of
 from models.store import Spec, compile_spec, spec_of
 from models.uncertainty import uncertain
-from sim.experiments.uncertainty import band_of
+from sim.experiments.probability import band_of
 from sim.parallel.process_pool import process_map
 from sim.replication.replicate import seed_of
 from sim.simulate import simulate

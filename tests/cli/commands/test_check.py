@@ -124,7 +124,10 @@ def test_simulate_names_doubts_before_the_run(capsys, doubtful):
     code, out, err = tailcast(capsys, "simulate", doubtful, "--json")
     assert code == 0 and json.loads(out)["ops"]["GET"]
     assert "host cpu" in err and "drives.read.per_byte" in err
-    assert "presets epyc-2-cores, nvme" in err and "costs nothing: client.cpu.GET, network.latency" in err
+    assert (
+        "presets epyc-2-cores (measured on a virtual machine with two cores), nvme" in err
+        and "costs nothing: client.cpu.GET, network.latency" in err
+    )
     _, _, err = tailcast(capsys, "simulate", CEPH, "--set", "workload.operations=20", "--json")
     assert "assumed" in err and "tailcast check" in err and "warning" not in err
 
@@ -178,3 +181,26 @@ def test_presets_are_listed_and_described(capsys):
 )
 def test_quantities_have_units(value, unit, text):
     assert quantity(value, unit) == text
+
+
+def test_presets_of_a_small_machine_say_so_where_they_are_used(capsys, doubtful):
+    measured = "a virtual machine with two cores"
+    for arguments in (["check", doubtful], ["presets"], ["presets", "epyc-2-cores"], ["explain", "hosts.preset"]):
+        out = " ".join(tailcast(capsys, *arguments)[1].replace("│", " ").split())
+        assert measured in out or "a virtual machine with two" in out, arguments
+    assert json.loads(tailcast(capsys, "check", doubtful, "--json")[1])["measured_on"] == {
+        "epyc-2-cores": measured, "nvme": "",
+    }  # fmt: skip
+    rate = ["--vary", "workload.rate=100,200", "--replications", "2", "--set", "workload.operations=50"]
+    assert f"epyc-2-cores (measured on {measured})" in tailcast(capsys, "whatif", doubtful, *rate)[2]
+
+
+def test_values_without_effect_are_noted_before_searches_and_variants(capsys, doubtful):
+    idle = ["--set", "client.placement=storage_hosts", "--set", "client.nic=1GB/s", "--set", "workload.operations=50"]
+    said = "note: client.nic: has no effect"
+    few = ["--replications", "2"]
+    assert said in tailcast(capsys, "whatif", doubtful, "--vary", "workload.rate=100,200", *few, *idle)[2]
+    assert said in tailcast(capsys, "find", doubtful, "max rate in 100..101", "--slo", "GET.p50<1s", *few, *idle)[2]
+    # What has an effect in one of the variants is not noted.
+    vary = ["--vary", "client.placement=storage_hosts,own", *few]
+    assert said not in tailcast(capsys, "whatif", doubtful, *vary, *idle[2:])[2]

@@ -22,6 +22,8 @@ from cli.pages.page import Header, Section, write_page
 from cli.tables.comparison import comparison_grid
 from cli.tables.grid import Grid, rich_table
 from cli.tables.runs import stations_grid, summary_grid
+from models.store import load_spec
+from sim.simulate import simulate
 from tests.browser import CHROMIUM, opened
 from tests.paths import EXAMPLES
 from tests.runs import run_of
@@ -449,3 +451,13 @@ def test_many_stations_are_summarised_by_role():
         ["wire", "1", "∞", "7", "3.00 busy", "wire", "3.00 busy", "0.00"],
     ]
     assert len(stations_grid(drives[:20]).rows) == 20
+
+
+def test_the_page_of_one_run_says_what_hedges_cost(tmp_path):
+    fields = ["workload.operations=300", "client.hedge={after: p90}"]
+    for assignments, said in ((fields, True), (fields[:1], False)):
+        simulate(load_spec(EXAMPLES / "minio.yaml", assignments)).write(tmp_path / f"run{said}")
+        page = tmp_path / f"page{said}.html"
+        with pytest.raises(SystemExit):
+            main(["report", str(tmp_path / f"run{said}"), "-o", str(page)])
+        assert ("Of this load, hedges add " in header_of(page)[1]) == said

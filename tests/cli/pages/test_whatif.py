@@ -28,7 +28,7 @@ NASTY = "a</script><b>&\"'"
 
 
 def requested(vary, slos=(), sets=(), **more):
-    data = override(load_mapping(EXAMPLE), ["workload.duration=0.25s", *sets])
+    data = override(load_mapping(EXAMPLE), ["workload.duration=3s", *sets])
     varied, objectives = map(parse_variation, vary), map(parse_slo, slos)
     experiment = WhatIfExperiment(
         data, NASTY, list(varied), list(objectives), settings=Settings(replications=2), **more

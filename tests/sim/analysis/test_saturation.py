@@ -13,7 +13,7 @@ from sim.analysis.bounds import bounds_of
 from sim.analysis.capacity import capacity_of
 from sim.analysis.verdict import verdict_on_run
 from sim.capacity.health import HealthCheck, assess
-from sim.experiments.find import InfeasibleTrial, find_limit
+from sim.experiments.find_limit import InfeasibleTrial, find_limit
 from sim.experiments.goal import Goal
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants

@@ -373,7 +373,9 @@ def test_a_gateway_that_is_back_before_anybody_notices_is_told():
     assert not drive["notes"], "no load balancer looks after drives"
     told = findings(result)
     assert told[0].endswith(f"). GET.p99<1s is violated during the failure. {note}.")
-    assert re.match(r"While gateway 0 is down, \S+ p99 is \S+ \S+ \(change: .+; \d+\.\d\d% fail\) and ", told[0])
+    assert re.match(
+        r"While gateway 0 is down, \S+ p99 is \S+ \S+ (?:\(few\) )?\(change: .+; \d+\.\d\d% fail\) and ", told[0]
+    )
     for window in gateway["windows"].values():
         window["slo"]["GET.p99<1s"] = "fail"
     assert "GET.p99<1s is violated before, during and after the failure." in findings(result)[0]

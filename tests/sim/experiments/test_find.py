@@ -19,7 +19,8 @@ from cli.tables.find import limit_found
 from models.field_paths import resolved
 from models.store import compile_spec, spec_of
 from sim.analysis.bounds import bounds
-from sim.experiments.find import Best, find_best, find_limit
+from sim.experiments.find_best import Best, find_best
+from sim.experiments.find_limit import find_limit
 from sim.experiments.goal import Target
 from sim.experiments.line_search import Scale, bisect, bracket, least, probes, reversals
 from sim.experiments.measures import Measures, OpMeasures
@@ -264,7 +265,7 @@ class Noisy(Variants):
             stream = [self.settings.seed, zlib.crc32(repr(list(assignments)).encode())]
             mean_s = 1 - (self.gain_s if value < self.faster_below_s else 0)
             each = np.random.default_rng(stream).normal(mean_s, 0.1, self.settings.replications)
-            latency = OpMeasures(100, 0, 0, 0.0, each, 0 * each, dict.fromkeys(FIGURES, each.mean(keepdims=True)),
+            latency = OpMeasures(100_000, 0, 0, 0.0, each, 0 * each, dict.fromkeys(FIGURES, each.mean(keepdims=True)),
                                  dict.fromkeys(FIGURES, each))  # fmt: skip
             return Measures((len(each),), {"GET": latency}, {}, {}, EngineWork("none", 0.0, 0), 1.0)
 

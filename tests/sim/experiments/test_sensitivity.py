@@ -199,5 +199,5 @@ def test_the_example_script_answers(capsys, monkeypatch):
     monkeypatch.setitem(script["main"].__globals__, "OPEN_LOOP", [*script["OPEN_LOOP"], "workload.operations=1000"])
     script["main"]()
     out = capsys.readouterr().out
-    assert "with certainty up to" in out
+    assert "leave no doubt up to" in out
     assert out.count("+1 % gives") == 4
