@@ -265,7 +265,7 @@ class Noisy(Variants):
             stream = [self.settings.seed, zlib.crc32(repr(list(assignments)).encode())]
             mean_s = 1 - (self.gain_s if value < self.faster_below_s else 0)
             each = np.random.default_rng(stream).normal(mean_s, 0.1, self.settings.replications)
-            latency = OpMeasures(100, 0, 0, 0.0, each, 0 * each, dict.fromkeys(FIGURES, each.mean(keepdims=True)),
+            latency = OpMeasures(100_000, 0, 0, 0.0, each, 0 * each, dict.fromkeys(FIGURES, each.mean(keepdims=True)),
                                  dict.fromkeys(FIGURES, each))  # fmt: skip
             return Measures((len(each),), {"GET": latency}, {}, {}, EngineWork("none", 0.0, 0), 1.0)
 
