@@ -8,7 +8,8 @@ collector. Each experiment simulates 5 replications with a seed of its own. Wher
 a binomial test of all lengths of a load together must not reject that at 1 %. Of runs ten times as long as needed, at
 most 5 % may carry a warning; the length needed is the shortest with which at most half of them do.
 
-Exits with 1 if one of these does not hold. The 2,160 experiments take some eight minutes on one core.
+Exits with 1 if one of these does not hold. The 2,160 experiments take some eight minutes on one core. `benchmarks/coverage.csv` has all of
+the open loops, and a fraction of 0.4 of the closed ones (`--load closed --size 0.4`).
 """
 
 from __future__ import annotations
