@@ -23,7 +23,7 @@ test: .venv/ready
 
 nightly: export TAILCAST_TESTS = nightly
 nightly: test
-	$(BIN)/python benchmarks/coverage.py
+	$(BIN)/python benchmarks/interval_coverage.py
 
 coverage: .venv/ready
 	$(BIN)/coverage erase
