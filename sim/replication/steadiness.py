@@ -19,7 +19,7 @@ each operation, the `PARTS` consecutive parts of all replications are compared:
   request of each.
 - *Cycle*. A run of few cycles of periodic work, such as garbage collections, has more or less of it than on average.
 
-The limits follow from coverage (`benchmarks/interval_coverage.py`, with its figures in `benchmarks/interval_coverage.csv`): where no
+The limits follow from coverage (`benchmarks/interval_coverage.py`, figures in the CSV file of the same name): where no
 warning is printed, 95 % intervals contain the long-run value in about 95 % of cases. What is warned of depends on the
 same random numbers as the figures: runs of nearly the length needed that are not warned of have a calm tail.
 """
