@@ -288,7 +288,7 @@ def test_stores_that_come_with_tailcast_are_registered_by_their_modules():
     for name, module in MODULES.items():
         store = store_named(name)
         assert (store.name, store.Spec.model_fields["store"].annotation.__args__) == (name, (name,))
-        assert module.startswith("models.")
+        assert module.startswith(".")
         assert store.operations == OPERATIONS - ({"LIST"} if name == "bob" else set())
 
 
