@@ -24,8 +24,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from models.shared.store_spec import StoreSpec
 from models.store import spec_of
-from models.store_spec import StoreSpec
 from sim.simulate import simulate
 from traces.fitting.similarity import comparable_trace, compare_figures
 from traces.fitting.workload import fit_workload

@@ -21,15 +21,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from models.minio.cached import cached
-from models.minio.spec import MinioSpec
+from models.minio.cluster.cached import cached
+from models.minio.spec.spec import MinioSpec
 from models.store import spec_of
 from sim.simulate import simulate
 from traces.operations import GET
 from traces.run import Run
+from traces.spec.units import parse_bytes
 from traces.statistics.summary import quantiles
 from traces.trace import TRACE_SCHEMA, Pacing, Trace
-from traces.units import parse_bytes
 from validate.lab import lab
 from validate.lab.box.set_up import with_accesses
 from validate.lab.box.shape import Shape

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from models.spec_values import value_at, with_values
+from models.spec.spec_values import value_at, with_values
 from models.store import Spec, compile_spec, spec_of
 from sim.simulate import simulate
 from traces.random_streams import stream_id, uniforms
 from traces.run import Run
-from traces.spec_file import load_mapping, override
+from traces.spec.spec_file import load_mapping, override
 from traces.workload.generate import generate
 from validate.calibration.calibrate import calibrate
 from validate.calibration.parameters import Parameter, parameters_of

@@ -28,7 +28,7 @@ from sim.experiments.sweep import Job, Settings, sweep
 from sim.experiments.variation import grid
 from sim.replication.summaries import Replication
 from traces.run import Run
-from traces.spec_file import load_mapping, override
+from traces.spec.spec_file import load_mapping, override
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "ceph" / "redhat-112-hdd.yaml"
 _OPERATIONS = 5000

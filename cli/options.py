@@ -11,14 +11,14 @@ import typer
 
 def fraction(value: str | float) -> float:
     """Parse the value of an option: ``15%`` or ``0.15``."""
-    from traces.units import parse_fraction  # loads pydantic
+    from traces.spec.units import parse_fraction  # loads pydantic
 
     return _parsed(parse_fraction, value)
 
 
 def duration(value: str | float) -> float:
     """Parse the value of an option in seconds: ``30s``, with a unit."""
-    from traces.units import parse_duration  # loads pydantic
+    from traces.spec.units import parse_duration  # loads pydantic
 
     return _parsed(parse_duration, value)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cli.words import byte_rate, number, seconds, size
-from traces.units import binary_size
+from traces.spec.units import binary_size
 
 _NS_PER_BYTE = 1e9
 _MOST_DIGITS = 4  # of an exact size in binary units; longer ones are rounded

@@ -25,13 +25,9 @@ from cli.tables.runs import (
 from cli.tables.steadiness import unsettled_lines
 from cli.tables.uncertainty import band_grid, band_notes, load_line, unknowns_grid
 from cli.tables.verdict import backlog_grid, few_note, objective_lines, verdict_line
-from models.client_policy import ClientPolicies
+from models.shared.client_policy import ClientPolicies
+from models.spec.uncertainty import Uncertain
 from models.store import Spec, spec_of
-from models.uncertainty import Uncertain
-from sim.analysis.capacity import Capacity, capacity_of
-from sim.analysis.extra_attempts import ExtraAttempts, extra_attempts
-from sim.analysis.offered_load import last_end_s, load_of
-from sim.analysis.verdict import LoadVerdict, verdict_on_run
 from sim.experiments.measures import Measures
 from sim.experiments.sweep import Settings
 from sim.experiments.uncertainty import uncertainty_band
@@ -41,7 +37,11 @@ from sim.replication.objectives import Outcome, outcomes
 from sim.replication.replicate import Precision, replicate
 from sim.replication.slo import Slo
 from sim.replication.summaries import Replication, Replications
+from sim.saturation.capacity import Capacity, capacity_of
 from sim.simulate import EngineName, simulate
+from sim.verdict.extra_attempts import ExtraAttempts, extra_attempts
+from sim.verdict.offered_load import last_end_s, load_of
+from sim.verdict.verdict import LoadVerdict, verdict_on_run
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.critical_path import attribution

@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, TypeVar
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.service_demand import ServiceDemand
-from models.store_spec import StoreSpec
+from models.shared.store_spec import StoreSpec
 from traces.operations import Op
 from traces.trace import Trace
 

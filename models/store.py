@@ -22,17 +22,17 @@ import numpy as np
 from pydantic import BeforeValidator, Field, SerializeAsAny, TypeAdapter
 
 from models.capabilities import CpuModel, Demands, Doubt, Growth, ObjectLimits, Remedies, S, ServerPart, Spread
-from models.faults import FaultKind, fault_times
-from models.field_paths import nested_specs
-from models.missing_demands import refuse_missing_demands
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.service_demand import ServiceDemand
-from models.store_spec import StoreSpec
+from models.shared.faults import FaultKind, fault_times
+from models.shared.store_spec import StoreSpec
+from models.spec.field_paths import nested_specs
+from models.spec.missing_demands import refuse_missing_demands
 from traces.errors import InputError
 from traces.operations import OPS, S3, Op
-from traces.spec_file import load_mapping, override, validated
-from traces.suggestions import instead
+from traces.spec.spec_file import load_mapping, override, validated
+from traces.spec.suggestions import instead
 from traces.trace import Trace
 
 Spec = StoreSpec

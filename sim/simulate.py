@@ -11,14 +11,14 @@ from typing import Literal
 
 import numpy as np
 
-from models.faults import fault_times
 from models.network.demand_sheet import Requests, sources
 from models.network.network import Network
+from models.shared.faults import fault_times
 from models.store import Spec, compile_spec, last_arrival_s
-from sim.analysis.run_course import course_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.compiled.library import missing
 from sim.engine.outcome import Outcome, Program
+from sim.run_course import course_of
 from sim.run_tables import critical_path_table, request_table, station_table
 from traces.errors import InputError
 from traces.provenance import release

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from models.ceph.mechanisms.rocksdb import memtable_factor
-from models.ceph.spec import CephSpec
+from models.ceph.spec.spec import CephSpec
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.route import Visit
 from models.store import compile_spec, spec_of
-from sim.analysis.service_demands import with_visits
+from sim.demands.service_demands import with_visits
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program
 from tests.small_traces import trace_of
-from traces.spec_file import override
+from traces.spec.spec_file import override
 from traces.workload.distributions import Deterministic
 
 HOP, READ_CPU, WRITE_CPU = 0.05e-3, 0.3e-3, 0.2e-3

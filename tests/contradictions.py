@@ -15,14 +15,14 @@ import numpy as np
 
 from models.store import Spec, compile_spec
 from sim.analysis.bounds import bounds_of
-from sim.analysis.capacity import Capacity, capacity_of
-from sim.analysis.first_saturated import FULL, TOLERATED
-from sim.analysis.offered_load import last_end_s, load_of
-from sim.analysis.verdict import FAILING, LoadVerdict, verdict_on_run
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
+from sim.saturation.capacity import Capacity, capacity_of
 from sim.simulate import simulate
+from sim.verdict.first_saturated import FULL, TOLERATED
+from sim.verdict.offered_load import last_end_s, load_of
+from sim.verdict.verdict import FAILING, LoadVerdict, verdict_on_run
 from tests.random_specs import Mapping, RandomSpec, doubled
 from traces.errors import InputError
 from traces.run import Run

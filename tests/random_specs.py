@@ -23,10 +23,10 @@ from pydantic.fields import FieldInfo
 from models.store import Spec, compile_spec, spec_of
 from tests.paths import EXAMPLES
 from traces.errors import InputError
-from traces.field_notes import Basis, Unit, note_of
-from traces.fit_bounds import Fit
 from traces.known_names import known_names
-from traces.spec_file import load_mapping
+from traces.spec.field_notes import Basis, Unit, note_of
+from traces.spec.fit_bounds import Fit
+from traces.spec.spec_file import load_mapping
 from traces.workload.generate import generate
 
 Mapping = dict[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traces.spec_file import override
+from traces.spec.spec_file import override
 
 _MINIO: dict[str, Any] = {
     "store": "minio",

@@ -17,8 +17,8 @@ from models.network.network import Network
 from models.network.route import Route, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Station
+from models.shared.store_spec import StoreSpec
 from models.store import Store, compile_spec, json_schema, spec_of
-from models.store_spec import StoreSpec
 from sim.simulate import simulate
 from tests.cli.commands.test_simulate import tailcast
 from tests.paths import EXAMPLES, ROOT
@@ -26,7 +26,7 @@ from traces import operations
 from traces.errors import InputError
 from traces.fitting.workload import fit_workload
 from traces.operations import OPS, Operation, ops_that, rows_that
-from traces.spec_file import override, validated
+from traces.spec.spec_file import override, validated
 from traces.statistics.describe import describe
 from traces.statistics.summary import summarise
 from traces.trace import Trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from traces.suggestions import instead
+from traces.spec.suggestions import instead
 
 
 class OneOf:

@@ -16,7 +16,7 @@ from traces.errors import InputError
 from traces.operations import OPS
 from traces.provenance import CodeVersion, code_version
 from traces.run_files import RUN_FILES, read_info, write_info
-from traces.suggestions import did_you_mean_file
+from traces.spec.suggestions import did_you_mean_file
 from traces.tables import LABEL, atomic_folder, codes, conform, read_parquet, require, write_parquet
 from traces.trace import GROUP_FIELD, TRACE_SCHEMA, Pacing, Trace, group_codes, group_names, with_group
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from traces.errors import InputError
-from traces.suggestions import no_such_file
+from traces.spec.suggestions import no_such_file
 
 LABEL = pa.dictionary(pa.int32(), pa.string())
 """The type of columns with repeated strings."""

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from traces.errors import InputError
 from traces.operations import OPS, rows_that
 from traces.origin import Origin
-from traces.suggestions import no_such_file
+from traces.spec.suggestions import no_such_file
 from traces.tables import (
     LABEL,
     atomic_file,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.spec_values import with_values
+from models.spec.spec_values import with_values
 from models.store import Spec, load_spec
 from sim.simulate import simulate
 from traces.errors import InputError

@@ -18,7 +18,7 @@ import scipy
 
 from traces.operations import OPS
 from traces.run import Run
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 from traces.trace import Trace
 from traces.workload.generate import generate
 from traces.workload.keys import UniformKeys

@@ -21,16 +21,16 @@ from typing import Any
 import pyarrow as pa
 from box_loads import Cpu, Load, arguments, calibrated, chosen, folders, measure, print_table, say, sized, unshaped
 
+from models.ceph.cluster.placement_rows import Rows
 from models.ceph.faults.osd_map import Epoch
-from models.ceph.placement_rows import Rows
-from models.ceph.spec import CephSpec
+from models.ceph.spec.spec import CephSpec
 from models.network.placement import key_hashes
 from models.network.service_demand import ServiceDemand
 from models.store import spec_of
 from sim.simulate import simulate
 from traces.operations import OPS
 from traces.run import Run
-from traces.spec_file import load_mapping
+from traces.spec.spec_file import load_mapping
 from traces.trace import Trace
 from validate.lab import lab
 from validate.lab.box.shape import read_shape

@@ -21,7 +21,7 @@ from failure_cases import Case
 
 from models.store import Spec, spec_of
 from traces.run import Run
-from traces.spec_file import load_mapping
+from traces.spec.spec_file import load_mapping
 from validate.lab.box.shape import read_shape
 from validate.lab.ceph.reshard import ReshardAt
 from validate.lab.store import Form, Store

@@ -18,7 +18,7 @@ from box_failures import arguments, fitted, measure, quietest, sized
 from ceph_failures import FORM, LIGHT, SHAPE, SPEC, _ceph, spec_data
 from failure_cases import Case
 
-from models.ceph.sections import Gateways
+from models.ceph.spec.sections import Gateways
 from models.store import Spec, spec_of
 from sim.simulate import simulate
 from traces.run import Run

@@ -23,11 +23,11 @@ from box_loads import Load, measure, say, sized, unshaped
 from ceph_failures import FORM, SPEC
 
 from models.ceph.mechanisms.rocksdb import RocksDb, place
-from models.ceph.spec import CephSpec
+from models.ceph.spec.spec import CephSpec
 from models.store import spec_of
 from sim.simulate import simulate
 from traces.run import Run
-from traces.spec_file import load_mapping
+from traces.spec.spec_file import load_mapping
 from validate.lab import lab
 from validate.lab.box.set_up import drives_of
 from validate.lab.box.shape import Shape

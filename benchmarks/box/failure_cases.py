@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from models.client_policy import ClientPolicies
+from models.shared.client_policy import ClientPolicies
 from traces.operations import OPS
 from traces.run import Run
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 from traces.trace import Trace
 from traces.workload.generate import generate
 from traces.workload.keys import UniformKeys

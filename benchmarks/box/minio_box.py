@@ -10,8 +10,8 @@ import numpy as np
 import scipy
 
 from models.minio.locks import idle_lead, overtaken_at, overtaken_fraction, refused_fraction
-from models.minio.routes import RETRY_S
-from models.minio.spec import MinioSpec
+from models.minio.requests.routes import RETRY_S
+from models.minio.spec.spec import MinioSpec
 from models.store import compile_spec, spec_of
 from sim.simulate import simulate
 from traces.operations import OPS

@@ -22,11 +22,11 @@ import numpy as np
 from box_failures import arguments, mean_figures, measure, say, stage_and_predict
 from failure_cases import Case
 
-from models.minio.maintenance_sections import Stored
+from models.minio.spec.maintenance_sections import Stored
 from models.store import Spec, spec_of
 from sim.simulate import simulate
 from traces.run import Run
-from traces.spec_file import load_mapping
+from traces.spec.spec_file import load_mapping
 from validate.lab.box.shape import read_shape
 from validate.lab.store import Form
 from validate.replay.recorded_faults import recorded_faults, with_faults

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 
 from minio_sweep import lab_store
 
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 from traces.workload.generate import generate
 from traces.workload.workload import Workload
 from validate.lab.minio.store import Minio

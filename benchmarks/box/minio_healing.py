@@ -23,15 +23,15 @@ import numpy as np
 from failure_cases import figures
 from minio_failures import LIGHT, SPEC, fitted
 
-from models.minio.maintenance import healed_s
-from models.minio.spec import MinioSpec
+from models.minio.background.maintenance import healed_s
+from models.minio.spec.spec import MinioSpec
 from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine
 from sim.engine.outcome import Program
 from sim.simulate import simulate
 from traces.operations import PUT
 from traces.run import Run
-from traces.spec_file import load_mapping
+from traces.spec.spec_file import load_mapping
 from validate.replay.recorded_faults import recorded_faults, with_faults
 
 _OVER_S = 3.0

@@ -38,11 +38,11 @@ from typing import Any
 
 from sweep_cells import CLIENTS, OBJECTS, SIZES, Cell, Window, all_cells, capacity_ops, summary
 
-from models.client_policy import ClientPolicies
-from models.multipart import Multipart
+from models.shared.client_policy import ClientPolicies
+from models.shared.multipart import Multipart
 from traces.errors import InputError
 from traces.run import Run
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 from traces.statistics.summary import quantiles
 from validate.lab import lab
 from validate.lab.box.set_up import with_accesses

@@ -15,7 +15,7 @@ import pyarrow as pa
 from traces.errors import InputError
 from traces.operations import OPS
 from traces.run import Run
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 from traces.statistics.summary import summarise
 from traces.trace import Trace
 from traces.workload.generate import generate

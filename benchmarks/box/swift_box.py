@@ -21,7 +21,7 @@ from models.network.service_demand import ServiceDemand
 from models.store import spec_of
 from sim.simulate import simulate
 from traces.run import Run
-from traces.spec_file import load_mapping
+from traces.spec.spec_file import load_mapping
 from validate.lab import lab
 from validate.lab.box.shape import read_shape
 from validate.lab.store import Form

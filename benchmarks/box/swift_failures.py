@@ -24,7 +24,7 @@ from failure_cases import Case
 
 from models.store import Spec, spec_of
 from traces.run import Run
-from traces.spec_file import load_mapping
+from traces.spec.spec_file import load_mapping
 from traces.trace import Trace
 from validate.lab.box.shape import read_shape
 from validate.lab.store import Form

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from models.client_policy import ClientPolicies
+from models.shared.client_policy import ClientPolicies
 from models.store import spec_of
 from sim.simulate import simulate
 from traces.run import Run
-from traces.spec_file import load_mapping, validated
+from traces.spec.spec_file import load_mapping, validated
 from traces.trace import Trace
 from traces.workload.generate import generate
 from traces.workload.workload import Workload

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 from scipy import optimize
 
-from models.spec_values import value_at
+from models.spec.spec_values import value_at
 from models.store import spec_of
-from traces.spec_file import load_mapping, override
+from traces.spec.spec_file import load_mapping, override
 from validate.calibration.parameters import Parameter
 from validate.reference.cases import DATA, UserTable, case_named
 from validate.reference.forecast import duration_s, forecast

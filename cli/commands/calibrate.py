@@ -29,7 +29,7 @@ from cli.pages.calibration import residuals_grids, values_grid, words, write_cal
 from cli.parse.spec import checked, overridden
 from traces.errors import InputError
 from traces.run import Run
-from traces.spec_file import load_mapping
+from traces.spec.spec_file import load_mapping
 from validate.calibration.calibrate import calibrate
 from validate.calibration.parameters import Parameter, chosen
 from validate.calibration.published import doubts_of, published_rows

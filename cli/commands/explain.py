@@ -31,10 +31,10 @@ def command(
     Example: tailcast explain network.latency
     """
     from cli.tables.explained import explained_lines
-    from models.explained import Explained, explained
-    from models.field_paths import Form
+    from models.spec.explained import Explained, explained
+    from models.spec.field_paths import Form
     from models.store import load_spec, names, store_named
-    from traces.suggestions import did_you_mean
+    from traces.spec.suggestions import did_you_mean
 
     forms: dict[str, Form] = {}
     if store is None:

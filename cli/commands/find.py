@@ -105,7 +105,7 @@ def command(
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described, say_loops
     from cli.tables.find import best_grid, best_opening, drawn_grids, limit_grid, limit_notes, limit_opening
-    from models.field_paths import resolved
+    from models.spec.field_paths import resolved
     from sim.experiments.find_best import Best, find_best
     from sim.experiments.find_limit import Limit, find_limit
     from sim.experiments.sweep import Settings

@@ -22,8 +22,8 @@ def command(
     Example: tailcast presets
     """
     from cli.tables.presets import preset_grids, preset_lines, values_grid
-    from models.preset_list import all_presets
-    from traces.suggestions import did_you_mean
+    from models.spec.preset_list import all_presets
+    from traces.spec.suggestions import did_you_mean
 
     found = {preset.name: preset for preset in all_presets()}
     if name is not None and name not in found:

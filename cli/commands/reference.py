@@ -33,7 +33,7 @@ from cli.tables.grid import Grid
 from cli.words import number, percent, seconds
 from models.store import spec_of
 from traces.errors import InputError
-from traces.spec_file import override
+from traces.spec.spec_file import override
 from traces.tables import atomic_file
 from validate.calibration.profile import Profile
 from validate.reference.cases import CASES, Case, UserTable, case_named

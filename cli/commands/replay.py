@@ -18,11 +18,11 @@ from cli.parse.lab_fault import parse_lab_fault
 from cli.parse.spec import overridden
 from cli.tables.quality import run_warnings
 from cli.tables.runs import mean_attempts, summary_grid
-from models.client_policy import ClientPolicies
+from models.shared.client_policy import ClientPolicies
 from models.store import load_spec
 from traces.errors import InputError
 from traces.run import Run
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 from traces.statistics.summary import summarise
 from traces.trace import Trace
 from validate.compare.server_trace import IN_RUN

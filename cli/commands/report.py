@@ -28,8 +28,8 @@ from cli.tables.runs import attribution_grid, few_in, stations_grid, summary_gri
 from cli.tables.steadiness import unsettled_lines
 from cli.tables.verdict import backlog_grid, few_note, verdict_line
 from models.store import compile_spec, spec_of
-from sim.analysis.offered_load import load_of
 from sim.replication.summaries import Replication, Replications
+from sim.verdict.offered_load import load_of
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.critical_path import attribution

@@ -26,7 +26,7 @@ def command(
     """
     from cli.parse.spec import described
     from cli.tables.origins import origin_grids
-    from models.assumptions import assumptions
+    from models.spec.assumptions import assumptions
 
     read = described(spec, trace, profile, assignments)
     if as_json:

@@ -76,9 +76,9 @@ def command(
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described
     from cli.simulations import drawn_runs, lengthened, replicated_runs, simulated_run
-    from sim.analysis.capacity import capacity_of
     from sim.experiments.sweep import Settings
     from sim.replication.replicate import Precision
+    from sim.saturation.capacity import capacity_of
     from sim.simulate import simulate
     from traces.workload.generate import generate
 

@@ -30,10 +30,10 @@ from cli.parse.spec import checked, overridden, read_profile
 from cli.tables.validation import configuration_grids, left_out_grid, summary_grid, verdict, worst_cases
 from traces.errors import InputError
 from traces.run import Run
-from traces.spec_file import load_mapping
-from traces.suggestions import instead
+from traces.spec.spec_file import load_mapping
+from traces.spec.suggestions import instead
+from traces.spec.units import parse_fraction
 from traces.tables import atomic_file
-from traces.units import parse_fraction
 from validate.forecast.validation import TOLERANCES, validate
 
 _FIGURES = {"throughput": "throughput_ops", "p50": "p50", "p99": "p99", "w1": "w1"}

@@ -16,7 +16,7 @@ from cli.figures.runs import dressed, escaped
 from cli.words import seconds
 from models.network.demand_sheet import Requests
 from models.network.network import Network
-from sim.analysis.visit_places import names_of
+from sim.demands.visit_places import names_of
 
 _COLUMNS = 7  # boxes in a line, whose text is still legible on paper
 _STAGE_PX, _LINE_PX, _BOX_PX = 20, 16, 54

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.route import Stage, Visit
-from sim.analysis.visit_places import stations_of
+from sim.demands.visit_places import stations_of
 
 
 @dataclass(frozen=True)

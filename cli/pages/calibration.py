@@ -13,8 +13,8 @@ from cli.pages.page import Header, Section, write_page
 from cli.tables.grid import Grid
 from cli.words import LABELS, number, percent, seconds
 from models.store import store_named
-from traces.fit_bounds import declared_fit
 from traces.operations import OPS
+from traces.spec.fit_bounds import declared_fit
 from validate.calibration.profile import Estimate, Profile, Residual
 
 _SHOWN = ("throughput_ops", "p50", "p90", "p99")

@@ -6,7 +6,7 @@ import re
 
 from sim.experiments.failure_kinds import Failure
 from traces.errors import InputError
-from traces.units import parse_fraction
+from traces.spec.units import parse_fraction
 
 _FORM = re.compile(r"([a-z-]+)(?::([a-z]+|\d+))?(?:=(.+))?", re.IGNORECASE)
 _EXAMPLES = "write it like drive, drive:3, slow-drive=10 or noisy-neighbour:drives=0.5"

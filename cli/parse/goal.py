@@ -9,7 +9,7 @@ from sim.experiments.goal import Goal, Target
 from sim.replication.slo import LATENCIES
 from traces.errors import InputError
 from traces.operations import OPS
-from traces.suggestions import instead
+from traces.spec.suggestions import instead
 
 _FORM = re.compile(r"\s*(max|min|best)\s+(\S+?)(?:\s+in\s+(\S+?)\s*\.\.\s*(\S+?))?\s*")
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import get_args
 
 from traces.errors import InputError
-from traces.suggestions import did_you_mean
-from traces.units import parse_bandwidth, parse_duration, parse_fraction
+from traces.spec.suggestions import did_you_mean
+from traces.spec.units import parse_bandwidth, parse_duration, parse_fraction
 from validate.lab.faults import EFFECTS, Effect, LabFault, Part
 
 EXAMPLES = "write it like 'drive 3 x5 at 10s for 20s', 'link 2 cut', 'link 2 10%' or 'host 1 killed for 30s'"

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from traces.errors import InputError
-from traces.units import parse_duration
+from traces.spec.units import parse_duration
 
 
 @contextlib.contextmanager

@@ -15,8 +15,8 @@ from sim.experiments.measures import ERRORS
 from sim.replication.slo import LATENCIES, THROUGHPUT, UTILIZATION, Slo
 from traces.errors import InputError
 from traces.operations import OPS
-from traces.suggestions import instead
-from traces.units import parse_bandwidth, parse_duration, parse_fraction, parse_rate
+from traces.spec.suggestions import instead
+from traces.spec.units import parse_bandwidth, parse_duration, parse_fraction, parse_rate
 
 _BARE = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?")
 _EXAMPLES = "write it like 'GET.p99<50ms', 'PUT.throughput>500/s', 'GET.errors<0.1%' or 'drive.utilization<80%'"

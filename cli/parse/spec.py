@@ -10,11 +10,11 @@ from typing import Any
 from cli.common import say
 from cli.made import profile_notes
 from cli.parse.option import option
-from models.described import DescribedSpec, written_of
-from models.origins import Written
+from models.spec.described import DescribedSpec, written_of
+from models.spec.origins import Written
 from models.store import Spec, spec_of
 from traces.errors import InputError
-from traces.spec_file import load_mapping, override
+from traces.spec.spec_file import load_mapping, override
 from traces.statistics.arrivals import arrival_span_s
 from traces.trace import Trace, refuse_mixed
 from traces.workload.loops import loop_note

@@ -11,7 +11,7 @@ import numpy as np
 from sim.experiments.sensitivity import Range as NumberRange
 from sim.experiments.variation import MOST_POINTS, Range, Variation
 from traces.errors import InputError
-from traces.units import parse_bandwidth, parse_bytes, parse_rate, parse_seconds
+from traces.spec.units import parse_bandwidth, parse_bytes, parse_rate, parse_seconds
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})([^\d\s.:]*)\.\.({_NUMBER})([^\d\s.:]*?)(?:([:/])({_NUMBER})([^\d\s.:/]*))?")

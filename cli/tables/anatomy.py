@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cli.tables.grid import Grid
 from cli.words import number, size
-from traces.units import binary_size
+from traces.spec.units import binary_size
 from validate.lab.box.anatomy import DATA_KINDS, Anatomy, OperationAnatomy, Pattern, Step
 
 _LOADS = ["reads", "writes", "fsyncs", "others", "read", "written"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from cli.quantities import quantity
-from models.explained import Explained
+from models.spec.explained import Explained
 
 _WIDTH = 100
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cli.words import number
-from sim.analysis.extra_attempts import ExtraAttempts
+from sim.verdict.extra_attempts import ExtraAttempts
 
 
 def extra_attempts_line(extra: ExtraAttempts, load: str | None = None) -> str:

@@ -16,12 +16,12 @@ from cli.tables.uncertainty import unknowns_grid
 from cli.tables.verdict import NOT_ENOUGH, few_note, quantile, verdict_line
 from cli.tables.whatif import plus_minus
 from cli.words import fraction, number, seconds
-from models.uncertainty import Unknown
-from sim.analysis.extra_attempts import ExtraAttempts
-from sim.analysis.verdict import LoadVerdict
+from models.spec.uncertainty import Unknown
 from sim.experiments.probability import MetProbability
 from sim.replication.slo import Slo
 from sim.replication.summaries import Interval
+from sim.verdict.extra_attempts import ExtraAttempts
+from sim.verdict.verdict import LoadVerdict
 
 _TAIL = "p99"
 _COMMON = {"kind", "at", "back_at", "until", "speed", "resource", "fraction"}

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import numpy as np
 
-from traces.units import binary_size
+from traces.spec.units import binary_size
 from validate.lab.staging import Staged
 from validate.lab.store import Store
 

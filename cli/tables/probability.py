@@ -8,7 +8,7 @@ from cli.tables.grid import Grid
 from cli.tables.uncertainty import unknowns_grid
 from cli.tables.verdict import FEW, NOT_ENOUGH, figure
 from cli.words import number
-from models.uncertainty import Unknown
+from models.spec.uncertainty import Unknown
 from sim.experiments.probability import MetProbability
 from sim.replication.slo import Slo
 

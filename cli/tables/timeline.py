@@ -10,10 +10,10 @@ from cli.tables.grid import Grid
 from cli.tables.operations import ordered
 from cli.tables.verdict import few_note, quantile, verdict_line
 from cli.words import number, size
-from sim.analysis.extra_attempts import ExtraAttempts
-from sim.analysis.verdict import LoadVerdict
 from sim.capacity.timeline import Timeline
 from sim.replication.summaries import CONFIDENCE
+from sim.verdict.extra_attempts import ExtraAttempts
+from sim.verdict.verdict import LoadVerdict
 
 
 def state_grids(result: Timeline) -> list[Grid]:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from cli.tables.grid import Grid
 from cli.tables.verdict import verdict_line
 from cli.words import LABELS, byte_rate, number, percent, seconds, size
-from models.uncertainty import Unknown
-from sim.analysis.verdict import LoadVerdict
+from models.spec.uncertainty import Unknown
 from sim.experiments.uncertainty import MOVED, RangeEffects, UncertaintyBand
+from sim.verdict.verdict import LoadVerdict
 
 _FORMATS: Mapping[str, Callable[[float], str]] = {
     "s": seconds,

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from cli.tables.grid import Grid
 from cli.words import LABELS, byte_rate, number, seconds
 from sim.analysis.bounds import Bounds, OpenLoad
-from sim.analysis.first_saturated import Saturation
-from sim.analysis.stretches import FailingStretch
-from sim.analysis.verdict import NEAR, LoadVerdict, OpVerdict
 from sim.replication.objectives import Outcome
 from sim.replication.slo import UTILIZATION, Slo
+from sim.verdict.first_saturated import Saturation
+from sim.verdict.stretches import FailingStretch
+from sim.verdict.verdict import NEAR, LoadVerdict, OpVerdict
 from traces.statistics.summary import requests_for
 
 NOT_ENOUGH = "not enough requests"

@@ -18,7 +18,7 @@ from typing import Any
 from models.store import spec_of
 from sim.simulate import simulate
 from traces.run import Run
-from traces.spec_file import load_mapping
+from traces.spec.spec_file import load_mapping
 
 HERE = Path(__file__).parent
 BEGIN = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)

@@ -11,7 +11,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from models.background import with_background
 from models.bob.disk_order import disk_queue, with_waiting
 from models.bob.places import Places, epochs_of
 from models.bob.routes import Kind, Routes
@@ -19,6 +18,7 @@ from models.bob.spec import BobSpec
 from models.bob.stations import Stations, slowdowns
 from models.network.demand_sheet import Requests
 from models.network.network import Network
+from models.shared.background import with_background
 from traces.distinct_rows import distinct_rows
 from traces.operations import OPS, Op
 from traces.random_streams import stream_id, uniforms

@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from models.faults import FaultKind, HostNeighbour, Outage, SlowDrive
-from traces.field_notes import Basis
-from traces.units import Seconds
+from models.shared.faults import FaultKind, HostNeighbour, Outage, SlowDrive
+from traces.spec.field_notes import Basis
+from traces.spec.units import Seconds
 
 _CHECK = "Bob's example configuration: a check every 5 s, with a timeout of 3 s"
 

@@ -7,15 +7,15 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from models.bob import presets
-from models.clients import CoreCount
 from models.devices.drive_times import DriveTimes
 from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
-from models.presets import PRESETS_OF, with_preset
-from models.prices import Price, PriceList
-from traces.field_notes import Basis, LinkRate, Unit
-from traces.fit_bounds import Fit
+from models.shared.clients import CoreCount
+from models.shared.presets import PRESETS_OF, with_preset
+from models.shared.prices import Price, PriceList
 from traces.operations import S3Op
-from traces.units import MOST_COUNT, Bytes, BytesPerSecond, Fraction, Seconds
+from traces.spec.field_notes import Basis, LinkRate, Unit
+from traces.spec.fit_bounds import Fit
+from traces.spec.units import MOST_COUNT, Bytes, BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Strict
 
 NOTHING = ServiceDemand()

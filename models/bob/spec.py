@@ -6,15 +6,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from models.background import BackgroundWork
 from models.bob.faults import Fault
 from models.bob.sections import Blobs, BobPrices, Drives, Hosts, Stored, VirtualDisks
-from models.clients import ClientMachines
-from models.faults import NoisyNeighbour, refuse_instant_failures
-from models.multipart import refuse_multipart
-from models.store_spec import FAULTS, PRICES, StoreSpec
-from traces.field_notes import Basis
-from traces.units import Seconds
+from models.shared.background import BackgroundWork
+from models.shared.clients import ClientMachines
+from models.shared.faults import NoisyNeighbour, refuse_instant_failures
+from models.shared.multipart import refuse_multipart
+from models.shared.store_spec import FAULTS, PRICES, StoreSpec
+from traces.spec.field_notes import Basis
+from traces.spec.units import Seconds
 
 MOST_NODES = 64
 

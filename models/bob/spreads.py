@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from models.capabilities import Spread
-from models.spreads import DRIVE_TIMES, PROCESSORS
+from models.spec.spreads import DRIVE_TIMES, PROCESSORS
 
 _CPUS = Spread(
     0.5, 1.8, f"{PROCESSORS}; the processor of the published rows is not known, and theirs are medians of one client"

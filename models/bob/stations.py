@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from models.bob.spec import BobSpec
-from models.clients import ClientStations
-from models.faults import slow_parts, speeds
-from models.links import link
 from models.network.discipline import Discipline
 from models.network.scenario import Action
 from models.network.station import NOWHERE, Station
+from models.shared.clients import ClientStations
+from models.shared.faults import slow_parts, speeds
+from models.shared.links import link
 
 
 class Stations:

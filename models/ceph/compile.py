@@ -7,24 +7,24 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from models.background import with_background
-from models.caches import object_hits
-from models.ceph.access import Rbd
+from models.ceph.cluster.stations import Stations
 from models.ceph.cpu import at_speed
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.demands.disk_load import disk_load, disk_queue
 from models.ceph.demands.index_osds import of_index
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
-from models.ceph.multipart import S3Routes
-from models.ceph.object_size import object_bytes
-from models.ceph.osd_routes import Kind
-from models.ceph.rados_routes import DirectRoutes, MysqlRoutes
-from models.ceph.rgw_routes import Routes
-from models.ceph.spec import CephSpec
-from models.ceph.stations import Stations
-from models.multipart import simulated_parts
+from models.ceph.requests.multipart import S3Routes
+from models.ceph.requests.osd_routes import Kind
+from models.ceph.requests.rados_routes import DirectRoutes, MysqlRoutes
+from models.ceph.requests.rgw_routes import Routes
+from models.ceph.spec.access import Rbd
+from models.ceph.spec.object_size import object_bytes
+from models.ceph.spec.spec import CephSpec
 from models.network.demand_sheet import Requests
 from models.network.network import Network
+from models.shared.background import with_background
+from models.shared.caches import object_hits
+from models.shared.multipart import simulated_parts
 from traces.errors import InputError
 from traces.operations import DELETE, OPS, PUT
 from traces.random_streams import stream_id, uniforms

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from models.ceph.spec import CephSpec
+from models.ceph.spec.spec import CephSpec
 
 
 def at_speed(spec: CephSpec) -> CephSpec:

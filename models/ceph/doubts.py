@@ -9,8 +9,8 @@ from models.capabilities import Doubt, ObjectLimits
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.demands.state import FULL_FRACTIONS
 from models.ceph.mechanisms.bucket_index import OBJECTS_PER_SHARD
-from models.ceph.object_size import first_object_bytes
-from models.ceph.spec import CephSpec
+from models.ceph.spec.object_size import first_object_bytes
+from models.ceph.spec.spec import CephSpec
 
 
 def _threads(spec: CephSpec) -> float:

@@ -8,8 +8,8 @@ from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.mechanisms.bluestore import BLOCK_BYTES
 from models.ceph.mechanisms.compression import Compressed
 from models.ceph.mechanisms.resharding import Reshard, Resharding, reshard
-from models.ceph.object_size import object_bytes
-from models.ceph.spec import CephSpec
+from models.ceph.spec.object_size import object_bytes
+from models.ceph.spec.spec import CephSpec
 from traces.workload.generate import generate
 
 Figure = Callable[[CephSpec], float]

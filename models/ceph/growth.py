@@ -13,8 +13,8 @@ from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.demands.state import FULL_FRACTIONS, events
 from models.ceph.mechanisms.bucket_index import next_shards
 from models.ceph.mechanisms.resharding import release_times, reshard
-from models.ceph.object_size import object_bytes
-from models.ceph.spec import CephSpec
+from models.ceph.spec.object_size import object_bytes
+from models.ceph.spec.spec import CephSpec
 from traces.trace import Trace
 
 

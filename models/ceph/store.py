@@ -12,8 +12,8 @@ from models.ceph.faults.failures import FAULTS
 from models.ceph.figures import FIGURES
 from models.ceph.growth import GROWTH
 from models.ceph.remedies import REMEDIES
-from models.ceph.spec import CephSpec
-from models.ceph.spreads import SPREADS
+from models.ceph.spec.spec import CephSpec
+from models.ceph.spec.spreads import SPREADS
 from models.store import Store
 
 STORE = Store(

@@ -18,10 +18,10 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from models.devices.hdd import Hdd, Seek, rescaled
 from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
-from models.presets import PRESETS_OF, Preset, Presets
-from traces.field_notes import Basis, Unit
-from traces.suggestions import instead
-from traces.units import MOST_COUNT, Bytes, Seconds, parse_fraction
+from models.shared.presets import PRESETS_OF, Preset, Presets
+from traces.spec.field_notes import Basis, Unit
+from traces.spec.suggestions import instead
+from traces.spec.units import MOST_COUNT, Bytes, Seconds, parse_fraction
 from traces.workload.distributions import Empirical, Lognormal, Shape, Strict
 
 BLOCK_BYTES = 4096

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from models.devices.hdd import Hdd, rescaled
 from models.network.service_demand import ServiceDemand
-from models.presets import Preset, Presets, with_preset
-from traces.field_notes import Basis
+from models.shared.presets import Preset, Presets, with_preset
+from traces.spec.field_notes import Basis
 from traces.workload.distributions import Strict
 
 _DURABLE_BYTES = 4096  # of a durable write (assumed): the inode, and the block of the journal

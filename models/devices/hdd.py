@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from models.network.service_demand import ServiceDemand
-from traces.field_notes import Basis, Unit
-from traces.units import BytesPerSecond, Fraction, Seconds
+from traces.spec.field_notes import Basis, Unit
+from traces.spec.units import BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Empirical, Strict
 
 Floats = NDArray[np.float64]

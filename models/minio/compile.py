@@ -12,28 +12,28 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from models.background import with_background
-from models.faults import outage_actions
-from models.links import acknowledged_rounds
-from models.minio.cached import cached
-from models.minio.disk_order import disk_queue, with_waiting
-from models.minio.faults import MinioHostDown, RackDown, slowdowns
-from models.minio.maintenance import healed_s, with_maintenance
-from models.minio.movement import moved_pools
-from models.minio.multipart import Download, Upload
-from models.minio.parts import BLOCK_BYTES
-from models.minio.places import Places
-from models.minio.request import BASIC, Kind
-from models.minio.routes import Builder
-from models.minio.sections import NOTHING
-from models.minio.shard_accesses import reads, visits_of, writes
-from models.minio.spec import MinioSpec
-from models.minio.stations import Stations
-from models.multipart import simulated_parts
+from models.minio.background.maintenance import healed_s, with_maintenance
+from models.minio.background.movement import moved_pools
+from models.minio.cluster.cached import cached
+from models.minio.cluster.disk_order import disk_queue, with_waiting
+from models.minio.cluster.places import Places
+from models.minio.cluster.stations import Stations
+from models.minio.requests.multipart import Download, Upload
+from models.minio.requests.parts import BLOCK_BYTES
+from models.minio.requests.request import BASIC, Kind
+from models.minio.requests.routes import Builder
+from models.minio.requests.shard_accesses import reads, visits_of, writes
+from models.minio.spec.faults import MinioHostDown, RackDown, slowdowns
+from models.minio.spec.sections import NOTHING
+from models.minio.spec.spec import MinioSpec
 from models.network.demand_sheet import Cycle, Requests
 from models.network.network import Network
 from models.network.route import Route, Visit
 from models.network.scenario import Action
+from models.shared.background import with_background
+from models.shared.faults import outage_actions
+from models.shared.links import acknowledged_rounds
+from models.shared.multipart import simulated_parts
 from traces.distinct_rows import distinct_rows
 from traces.operations import OPS, PUT, rows_that
 from traces.random_streams import stream_id, uniforms

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from models.capabilities import Side
-from models.minio.spec import MinioSpec
+from models.minio.spec.spec import MinioSpec
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.route import Visit

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from models.minio.sections import NOTHING, Hosts
-from models.minio.spec import MinioSpec
+from models.minio.spec.sections import NOTHING, Hosts
+from models.minio.spec.spec import MinioSpec
 from models.network.service_demand import ServiceDemand
 from traces.operations import Op
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from models.capabilities import Doubt, ObjectLimits
-from models.minio.release import EARLIEST, LATEST
-from models.minio.spec import MinioSpec
+from models.minio.spec.release import EARLIEST, LATEST
+from models.minio.spec.spec import MinioSpec
 
 OBJECT_LIMITS = ObjectLimits(
     5 << 40,

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.minio.cluster.stations import Stations
 from models.minio.compile import compile
-from models.minio.spec import MinioSpec
-from models.minio.stations import Stations
+from models.minio.spec.spec import MinioSpec
 from models.network.demand_sheet import bound_of, draw_sheet
 from models.network.service_demand import ServiceDemand
 from traces.workload.generate import generate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from models.capabilities import Remedies, SpecChange, more
-from models.minio.spec import MinioSpec
+from models.minio.spec.spec import MinioSpec
 
 
 def changes(spec: MinioSpec, at_end: MinioSpec) -> Iterator[SpecChange]:

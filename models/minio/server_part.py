@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from models.capabilities import ServerPart
-from models.minio.spec import MinioSpec
+from models.minio.spec.spec import MinioSpec
 from models.network.network import Network
 from models.network.route import Route, Stage
 

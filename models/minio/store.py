@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from functools import partial
 
+from models.minio.background.maintenance import MAINTENANCE
 from models.minio.compile import compile
 from models.minio.cpu import cpu_s
 from models.minio.demands import demands, unused
 from models.minio.doubts import OBJECT_LIMITS, doubts
-from models.minio.faults import FAULTS
-from models.minio.maintenance import MAINTENANCE
 from models.minio.moved_bytes import FIGURES
 from models.minio.remedies import REMEDIES
 from models.minio.server_part import SERVER_PART
-from models.minio.spec import MinioSpec
-from models.minio.spreads import SPREADS
+from models.minio.spec.faults import FAULTS
+from models.minio.spec.spec import MinioSpec
+from models.minio.spec.spreads import SPREADS
 from models.store import Store
 
 STORE = Store(

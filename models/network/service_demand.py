@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
-from traces.field_notes import Basis, Unit
-from traces.fit_bounds import Fit
 from traces.random_streams import uniforms
-from traces.units import Bytes, Seconds, parse_seconds
+from traces.spec.field_notes import Basis, Unit
+from traces.spec.fit_bounds import Fit
+from traces.spec.units import Bytes, Seconds, parse_seconds
 from traces.workload.distributions import Deterministic, Occasional, Shape, Strict
 
 SecondsPerByte = Annotated[

@@ -12,19 +12,19 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from models.background import with_background
-from models.multipart import simulated_parts
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.placement import key_hashes
-from models.swift.disk_order import disk_queue, with_waiting
-from models.swift.epochs import epochs_of
-from models.swift.large_objects import LargeObjects
+from models.shared.background import with_background
+from models.shared.multipart import simulated_parts
+from models.swift.cluster.disk_order import disk_queue, with_waiting
+from models.swift.cluster.epochs import epochs_of
+from models.swift.cluster.places import Places
+from models.swift.cluster.stations import Stations, slowdowns
 from models.swift.maintenance import with_maintenance
-from models.swift.places import Places
-from models.swift.routes import MOST_SINGLE_ACCESSES, Kind
-from models.swift.spec import SwiftSpec
-from models.swift.stations import Stations, slowdowns
+from models.swift.requests.large_objects import LargeObjects
+from models.swift.requests.routes import MOST_SINGLE_ACCESSES, Kind
+from models.swift.spec.spec import SwiftSpec
 from traces.distinct_rows import distinct_rows
 from traces.operations import DELETE, GET, OPS, PUT
 from traces.random_streams import stream_id, uniforms

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from models.network.service_demand import ServiceDemand
-from models.swift.spec import SwiftSpec
+from models.swift.spec.spec import SwiftSpec
 from traces.operations import Op
 
 _OF_DRIVES: dict[Op, tuple[str, ...]] = {"GET": ("read",), "PUT": ("write", "sync"), "DELETE": ("sync",)}

@@ -1,4 +1,4 @@
-"""Swift's own work as background load (`models/work.py`): the object auditor, and the replicator or reconstructor.
+"""Swift's own background load (`models/shared/work.py`): the object auditor, and the replicator or reconstructor.
 
 As in Swift's source (swift/obj/auditor.py, replicator.py, reconstructor.py, `__get_hashes` in diskfile.py), for objects
 that are all where they belong:
@@ -26,13 +26,13 @@ from models.network.network import Network
 from models.network.route import Chance, Route, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Member, Station
-from models.swift.places import Places
-from models.swift.ring import Table
-from models.swift.routes import several
-from models.swift.sections import NOTHING
-from models.swift.spec import SwiftSpec
-from models.swift.stations import Stations
-from models.work import BEST_EFFORT, WORKERS, Work, with_works
+from models.shared.work import BEST_EFFORT, WORKERS, Work, with_works
+from models.swift.cluster.places import Places
+from models.swift.cluster.ring import Table
+from models.swift.cluster.stations import Stations
+from models.swift.requests.routes import several
+from models.swift.spec.sections import NOTHING
+from models.swift.spec.spec import SwiftSpec
 from traces.operations import rows_that
 from traces.random_streams import stream_id, uniforms
 from traces.statistics.arrivals import arrival_span_s

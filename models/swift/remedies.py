@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from models.capabilities import Remedies, SpecChange, more
-from models.swift.spec import SwiftSpec
+from models.swift.spec.spec import SwiftSpec
 
 
 def changes(spec: SwiftSpec, at_end: SwiftSpec) -> Iterator[SpecChange]:

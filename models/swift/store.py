@@ -9,10 +9,10 @@ from models.capabilities import ObjectLimits
 from models.store import Store
 from models.swift.compile import compile
 from models.swift.demands import demands, unused
-from models.swift.faults import FAULTS
 from models.swift.remedies import REMEDIES
-from models.swift.spec import SwiftSpec
-from models.swift.spreads import SPREADS
+from models.swift.spec.faults import FAULTS
+from models.swift.spec.spec import SwiftSpec
+from models.swift.spec.spreads import SPREADS
 
 _MAX_FILE_BYTES = 5 * 2**30 + 2  # default in etc/swift.conf-sample and swift/common/constraints.py
 _OBJECT_LIMITS = ObjectLimits(

@@ -17,14 +17,14 @@ from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.store import Spec, before
 from sim.analysis.bound_notes import may_fail, no_worst_case, notes
-from sim.analysis.enough_requests import with_enough_requests
 from sim.analysis.product_form import closed_means, open_means, why_not
-from sim.analysis.run_end import latest_end_s
-from sim.analysis.saturation import Saturated, at_saturation, demands_at_load, limit_of, saturation_ops
-from sim.analysis.service_demands import Demands, mean_demands
-from sim.analysis.stable_rate import Bound
+from sim.demands.run_end import latest_end_s
+from sim.demands.service_demands import Demands, mean_demands
 from sim.engine.outcome import Floats
 from sim.json_form import to_json
+from sim.saturation.enough_requests import with_enough_requests
+from sim.saturation.saturation import Saturated, at_saturation, demands_at_load, limit_of, saturation_ops
+from sim.saturation.stable_rate import Bound
 from traces.errors import InputError
 from traces.statistics.arrivals import arrival_rate_ops
 from traces.trace import Pacing, Trace
@@ -171,7 +171,7 @@ class Bounds:
 def bounds_of(spec: Spec, trace: Trace, generated: bool = True) -> Bounds:
     """Calculate bounds that hold for long runs of a store with the workload of a trace.
 
-    The rate at which a resource saturates is that with the deepest queues (`sim.analysis.saturation`), so it is the
+    The rate at which a resource saturates is that with the deepest queues (`sim.saturation.saturation`), so it is the
     same for all rates and numbers of clients. The demands are those at the load of the trace. Where demands do not tell
     what saturates first, the bottleneck is from simulation, and saturates at a lower rate than the bound of throughput.
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from models.assumptions import Assumption, assumptions, free_demands, presets_used, require_demands
 from models.capabilities import Doubt
-from models.doubts import doubts
-from models.origins import Origin
-from models.plausibility import Implausible, implausible
+from models.spec.assumptions import Assumption, assumptions, free_demands, presets_used, require_demands
+from models.spec.doubts import doubts
+from models.spec.origins import Origin
+from models.spec.plausibility import Implausible, implausible
 from models.store import Spec, compile_spec
 from sim.analysis.overload import TooSlow, sample_of, slow_parts
 from traces.trace import Trace

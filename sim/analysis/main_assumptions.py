@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from models.spec.uncertainty import Uncertain, Unknown
 from models.store import Spec, compile_spec
-from models.uncertainty import Uncertain, Unknown
 from sim.analysis.overload import sample_of, too_slow
 from traces.errors import InputError
 

@@ -18,7 +18,7 @@ from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
 from models.network.route import Visit
 from models.network.station import Bound, Choice
-from sim.analysis.visit_places import is_even, is_keyed, stations_of
+from sim.demands.visit_places import is_even, is_keyed, stations_of
 from sim.engine.outcome import Floats
 from traces.workload.distributions import Exponential
 

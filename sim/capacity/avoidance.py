@@ -10,7 +10,7 @@ from models.store import Spec, spec_of, store_of
 from sim.capacity.growth import Growth, Scenario, with_object_size
 from sim.capacity.limits import RANGE, GrowingStore, Limit, effects_that_limit, share_family
 from traces.errors import InputError
-from traces.spec_file import override
+from traces.spec.spec_file import override
 
 _MOST_DOUBLINGS = 24
 

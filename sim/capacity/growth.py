@@ -15,8 +15,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from models.store import Spec, required, store_of
 from traces.errors import InputError
-from traces.spec_file import load_mapping, validated
-from traces.units import Bytes, Fraction, PerSecond
+from traces.spec.spec_file import load_mapping, validated
+from traces.spec.units import Bytes, Fraction, PerSecond
 from traces.workload.distributions import Floats, Strict
 from traces.workload.generate import generate
 from traces.workload.sizes import FixedSize

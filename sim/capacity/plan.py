@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from models.prices import cost
+from models.shared.prices import cost
 from models.store import spec_of
 from sim.capacity.avoidance import with_values
 from sim.capacity.contradictions import Contradiction, contradictions

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from models.capabilities import SpecChange
-from models.prices import cost
+from models.shared.prices import cost
 from models.store import Spec, spec_of, store_of
 from sim.capacity.growth import Scenario, spec_at, with_object_size
 from sim.capacity.health import HealthAssessment, HealthAssessor
 from sim.capacity.limits import GrowingStore, find_limits
 from sim.replication.slo import Slo
 from traces.errors import InputError
-from traces.spec_file import override
+from traces.spec.spec_file import override
 
 SURE = 0.9
 """Minimum fraction of the scenarios in which the best change must hold."""

@@ -19,17 +19,17 @@ from typing import Any, Literal
 import numpy as np
 
 from models.capabilities import Effect, Growth
+from models.shared.work import WORKERS
 from models.store import Spec, required, store_of
-from models.work import WORKERS
-from sim.analysis.capacity import capacity_of
-from sim.analysis.extra_attempts import ExtraAttempts, extra_attempts
-from sim.analysis.offered_load import last_end_s, load_of
-from sim.analysis.verdict import LoadVerdict, verdict_on_run
 from sim.json_form import to_json
 from sim.parallel.process_pool import process_map
 from sim.parallel.result_cache import ResultFolder, content_key
 from sim.replication.summaries import CONFIDENCE, Figure
+from sim.saturation.capacity import capacity_of
 from sim.simulate import EngineName, simulate
+from sim.verdict.extra_attempts import ExtraAttempts, extra_attempts
+from sim.verdict.offered_load import last_end_s, load_of
+from sim.verdict.verdict import LoadVerdict, verdict_on_run
 from traces.errors import InputError
 from traces.operations import ops_that
 from traces.run import Run

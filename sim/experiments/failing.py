@@ -13,7 +13,7 @@ from sim.experiments.measures import ERRORS, Measures
 from sim.replication.slo import UTILIZATION, Slo, SloResult
 from sim.simulate import simulate
 from traces.errors import InputError
-from traces.spec_file import replaced
+from traces.spec.spec_file import replaced
 from traces.statistics.summary import QUANTILES
 
 _MOST_REFUSED = 3_000_000  # requests that may fail in a run

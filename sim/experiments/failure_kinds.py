@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from models.faults import FaultKind
+from models.shared.faults import FaultKind
 from models.store import Spec, required, store_of
 from traces.errors import InputError
-from traces.suggestions import instead
+from traces.spec.suggestions import instead
 
 SLOWER = 10.0  # default slowdown factor of a slow drive (assumed)
 FRACTION = 0.5  # default fraction that a noisy neighbour takes (assumed)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.analysis.offered_load import OfferedLoad, load_of
 from sim.replication.summaries import Replication, Replications
+from sim.verdict.offered_load import OfferedLoad, load_of
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.summary import QUANTILES, Floats, in_order, quantiles, subjects_of

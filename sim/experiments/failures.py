@@ -13,10 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from models.store import Spec, spec_of
-from sim.analysis.capacity import capacity_of
-from sim.analysis.extra_attempts import ExtraAttempts, extra_attempts
-from sim.analysis.offered_load import last_end_s
-from sim.analysis.verdict import LoadVerdict, verdict_of
 from sim.experiments.failing import evaluated, refuse_instant_retries, remedies
 from sim.experiments.failure_kinds import Failure
 from sim.experiments.failure_windows import Times, WindowedRun, replications, timeline, windowed
@@ -29,7 +25,11 @@ from sim.parallel.process_pool import process_map
 from sim.replication.replicate import seed_of
 from sim.replication.slo import UTILIZATION, Slo, overall
 from sim.replication.summaries import CONFIDENCE, Figure
+from sim.saturation.capacity import capacity_of
 from sim.simulate import simulate
+from sim.verdict.extra_attempts import ExtraAttempts, extra_attempts
+from sim.verdict.offered_load import last_end_s
+from sim.verdict.verdict import LoadVerdict, verdict_of
 from traces.errors import InputError
 from traces.workload.generate import generate
 

@@ -14,10 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from models.client_policy import ClientPolicies
-from models.field_paths import resolved
-from sim.analysis.extra_attempts import ExtraAttempts
-from sim.analysis.verdict import LoadVerdict
+from models.shared.client_policy import ClientPolicies
+from models.spec.field_paths import resolved
 from sim.experiments.goal import Goal, Target, hedge_delays, limits_of
 from sim.experiments.line_search import Scale, least
 from sim.experiments.measures import Measures, difference, extra_attempts_of
@@ -26,6 +24,8 @@ from sim.experiments.variants import Variants, assignment
 from sim.parallel.result_cache import ResultFolder
 from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import Interval, OpIntervals
+from sim.verdict.extra_attempts import ExtraAttempts
+from sim.verdict.verdict import LoadVerdict
 from traces.errors import InputError
 from traces.random_streams import mixed, stream_id
 

@@ -7,12 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from models.field_paths import resolved
+from models.spec.field_paths import resolved
+from models.spec.uncertainty import Unknown
 from models.store import Spec
-from models.uncertainty import Unknown
-from sim.analysis.capacity import capacity_of
-from sim.analysis.extra_attempts import ExtraAttempts
-from sim.analysis.verdict import LoadVerdict
 from sim.experiments.failing import Remedy, evaluated, remedies
 from sim.experiments.goal import Goal, limits_of, start_of
 from sim.experiments.line_search import Scale, bisect, bracket, probes, reversals
@@ -26,6 +23,9 @@ from sim.replication.objectives import require_operations
 from sim.replication.slo import Slo, SloResult
 from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import OpIntervals
+from sim.saturation.capacity import capacity_of
+from sim.verdict.extra_attempts import ExtraAttempts
+from sim.verdict.verdict import LoadVerdict
 from traces.errors import InputError
 from traces.workload.generate import generate
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sim.analysis.capacity import capacity_of
 from sim.experiments.measures import Measures
 from sim.experiments.variants import Variants
+from sim.saturation.capacity import capacity_of
 from traces.errors import InputError
 from traces.workload.generate import generate
 
@@ -22,7 +22,7 @@ class Goal:
     Attributes:
         kind: ``max``: the greatest value that meets the objectives; ``min``: the least; ``best``: the value with the
             least latency.
-        path: the field, abbreviated or in full, as for `models.field_paths.resolved`.
+        path: the field, abbreviated or in full, as for `models.spec.field_paths.resolved`.
         low, high: bounds, as in a spec; None: found by doubling.
     """
 

@@ -15,10 +15,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from models.client_policy import ClientPolicies
-from sim.analysis.capacity import Capacity
-from sim.analysis.extra_attempts import ExtraAttempts, extra_attempts
-from sim.analysis.verdict import LoadVerdict
+from models.shared.client_policy import ClientPolicies
 from sim.json_form import to_json
 from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import (
@@ -35,6 +32,9 @@ from sim.replication.summaries import (
     Replications,
     unbounded,
 )
+from sim.saturation.capacity import Capacity
+from sim.verdict.extra_attempts import ExtraAttempts, extra_attempts
+from sim.verdict.verdict import LoadVerdict
 from traces.statistics.summary import Floats, too_few
 
 ERRORS = "errors"

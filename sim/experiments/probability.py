@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from models.described import DescribedSpec
+from models.spec.described import DescribedSpec
+from models.spec.uncertainty import Unknown
 from models.store import Spec
-from models.uncertainty import Unknown
 from sim.experiments.measures import Measures
 from sim.experiments.sweep import Point, Settings
 from sim.replication.replicate import seed_of

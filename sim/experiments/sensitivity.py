@@ -16,14 +16,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.field_paths import resolved
-from sim.analysis.verdict import LoadVerdict
+from models.spec.field_paths import resolved
 from sim.experiments.goal import Target
 from sim.experiments.measures import Measures
 from sim.experiments.sweep import Job, Point, sweep
 from sim.experiments.variants import Variants, assignment
 from sim.parallel.result_cache import ResultFolder
 from sim.replication.summaries import CONFIDENCE, Figure, Interval, SignedFigure
+from sim.verdict.verdict import LoadVerdict
 from traces.errors import InputError
 from traces.random_streams import mixed, stream_id
 from traces.statistics.summary import Floats

@@ -10,14 +10,14 @@ from functools import partial
 from typing import Any
 
 from models.store import Spec
-from sim.analysis.capacity import capacity_of
-from sim.analysis.offered_load import last_end_s
 from sim.experiments.measures import Measures
 from sim.parallel.dask_pool import completed_on
 from sim.parallel.result_cache import ResultFolder, content_key
 from sim.parallel.worker_map import WorkerMap
 from sim.replication.replicate import Precision, replicate_over, seed_of
+from sim.saturation.capacity import capacity_of
 from sim.simulate import EngineName, simulate
+from sim.verdict.offered_load import last_end_s
 from traces.errors import InputError
 from traces.run import Run
 from traces.trace import Trace

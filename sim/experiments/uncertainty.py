@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from models.spec.uncertainty import Uncertain, Unknown
 from models.store import Spec
-from models.uncertainty import Uncertain, Unknown
-from sim.analysis.verdict import LoadVerdict
 from sim.experiments.measures import Measures
 from sim.experiments.probability import LEAST_DRAWS, band_of, check_level, refuse_known
 from sim.experiments.sweep import Job, Point, Settings, sweep
 from sim.parallel.result_cache import ResultFolder
 from sim.replication.replicate import seed_of
 from sim.replication.summaries import FIGURES
+from sim.verdict.verdict import LoadVerdict
 from traces.errors import InputError
 
 MOVED = ("throughput_ops", "p99")

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, BeforeValidator
 
-from models.client_policy import Delay
+from models.shared.client_policy import Delay
 from models.store import Spec, spec_of
 from sim.experiments.failure_kinds import Failure
 from sim.experiments.measures import Measures
@@ -19,9 +19,9 @@ from sim.experiments.sweep import Job, Point, Settings, measured, sweep
 from sim.parallel.result_cache import ResultFolder
 from sim.parallel.worker_map import WorkerMap
 from traces.errors import InputError
-from traces.spec_file import load_mapping, override
-from traces.suggestions import instead
-from traces.units import parse_bandwidth, parse_bytes, parse_rate, parse_seconds
+from traces.spec.spec_file import load_mapping, override
+from traces.spec.suggestions import instead
+from traces.spec.units import parse_bandwidth, parse_bytes, parse_rate, parse_seconds
 
 DEFAULTS = Settings()
 
@@ -86,7 +86,7 @@ class Variants:
         """Return the number at a path, in the spec's unit (s, bytes, 1/s); None: it is absent.
 
         Args:
-            path: of a field, as in `traces.spec_file.override`.
+            path: of a field, as in `traces.spec.spec_file.override`.
             text: a value to set there, with its unit; None: use the spec's.
 
         Raises:

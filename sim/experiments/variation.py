@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from traces.errors import InputError
-from traces.units import binary_size, parse_bytes
+from traces.spec.units import binary_size, parse_bytes
 
 MOST_POINTS = 100_000
 """Maximum number of points of a sweep, and of values of one path."""

@@ -7,13 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from models.described import DescribedSpec
-from models.field_paths import resolved
-from models.prices import cost
+from models.shared.prices import cost
+from models.spec.described import DescribedSpec
+from models.spec.field_paths import resolved
+from models.spec.uncertainty import Unknown
 from models.store import Spec, compile_spec, spec_of
-from models.uncertainty import Unknown
-from sim.analysis.extra_attempts import ExtraAttempts
-from sim.analysis.verdict import LoadVerdict
 from sim.experiments.measures import Measures, difference, extra_attempts_of
 from sim.experiments.probability import Draws, MetProbability
 from sim.experiments.sweep import Job, Point, Settings, sweep
@@ -22,8 +20,10 @@ from sim.parallel.result_cache import ResultFolder
 from sim.replication.slo import UTILIZATION, Slo, Verdict, overall
 from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import CONFIDENCE, RATES, Differences, EngineWork, Figure, Interval
+from sim.verdict.extra_attempts import ExtraAttempts
+from sim.verdict.verdict import LoadVerdict
 from traces.errors import InputError
-from traces.spec_file import override
+from traces.spec.spec_file import override
 from traces.statistics.summary import QUANTILES
 from traces.workload.generate import generate
 
@@ -37,7 +37,7 @@ class WhatIfExperiment:
     Attributes:
         data: the contents of the spec file.
         source: name of the spec in messages.
-        variations: paths may be abbreviated (`models.field_paths`).
+        variations: paths may be abbreviated (`models.spec.field_paths`).
         slos: objectives.
         samples: number of points of a Latin hypercube; None: the whole grid.
         base: values by path of the base point, with which all others are compared; empty: the first point.

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from sim.analysis.offered_load import load_of
 from sim.parallel.worker_map import WorkerMap
 from sim.replication.lengthening import Longer, Simulation, settling
 from sim.replication.summaries import CONFIDENCE, FIGURES, Figure, Replication, Replications
 from sim.replication.warm_up import settled, settling_times
+from sim.verdict.offered_load import load_of
 from traces.errors import InputError
 from traces.random_streams import mixed, stream_id
 from traces.run import Run

@@ -32,12 +32,12 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from sim.analysis.capacity import Capacity
-from sim.analysis.offered_load import OfferedLoad
-from sim.analysis.run_course import steady_by_design
-from sim.analysis.verdict import LoadVerdict, verdict_of
 from sim.replication.run_parts import RunParts, parts_of
 from sim.replication.steadiness import Unsettled, unsettled
+from sim.run_course import steady_by_design
+from sim.saturation.capacity import Capacity
+from sim.verdict.offered_load import OfferedLoad
+from sim.verdict.verdict import LoadVerdict, verdict_of
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.summary import QUANTILES, Floats, describe, in_order, merged_latencies, summarise, too_few

@@ -12,7 +12,7 @@ import pytest
 from cli.commands import failures, find, sensitivity, timeline, whatif
 from sim.capacity.timeline import Plan
 from sim.experiments.sweep import Settings
-from traces.units import parse_seconds
+from traces.spec.units import parse_seconds
 
 COMMANDS = (
     "simulate",

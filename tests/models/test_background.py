@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from cli.main import _exit_code
-from models.background import BackgroundWork, with_background
 from models.network.background import Background
 from models.network.discipline import Discipline
+from models.shared.background import BackgroundWork, with_background
 from models.store import Spec, compile_spec, load_spec, spec_of
 from sim.analysis.bounds import bounds
 from sim.engine.compiled import engine as compiled_engine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.caches import Cache, HitCurve, Part, hits, object_hits
+from models.shared.caches import Cache, HitCurve, Part, hits, object_hits
 from tests.small_traces import trace_of
 from traces.trace import Pacing
 

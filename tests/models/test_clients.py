@@ -10,7 +10,7 @@ from sim.simulate import simulate
 from tests.paths import EXAMPLES
 from tests.specs import minio
 from traces.errors import InputError
-from traces.spec_file import override
+from traces.spec.spec_file import override
 from traces.workload.generate import generate
 
 OWN = ("client.placement=own", "workload.operations=400")

@@ -8,13 +8,13 @@ import pytest
 
 from cli.parse.spec import described
 from cli.tables.origins import implausible_text
-from models.doubts import doubts
-from models.origins import origins_of
-from models.plausibility import implausible
+from models.spec.doubts import doubts
+from models.spec.origins import origins_of
+from models.spec.plausibility import implausible
 from models.store import spec_of, store_named
 from tests.paths import EXAMPLES
 from tests.specs import minio
-from traces.spec_file import load_mapping, override
+from traces.spec.spec_file import load_mapping, override
 
 CEPH = load_mapping(EXAMPLES / "ceph" / "nvme-quincy.yaml")
 BILLION = load_mapping(EXAMPLES / "ceph" / "billion-objects.yaml")

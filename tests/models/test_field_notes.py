@@ -11,15 +11,15 @@ import pytest
 from pydantic import BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
 
-from models.ceph.spec import CephSpec
+from models.ceph.spec.spec import CephSpec
 from models.devices.devices import Device
-from models.minio.sections import Drives, Hosts
+from models.minio.spec.sections import Drives, Hosts
 from models.network.service_demand import PlausibleBandwidth, ServiceDemand
 from models.store import MODULES, store_named
 from tests.test_words import REPLACED
-from traces.field_notes import Basis, Unit, note_of
-from traces.fit_bounds import fit_of
-from traces.units import Fraction
+from traces.spec.field_notes import Basis, Unit, note_of
+from traces.spec.fit_bounds import fit_of
+from traces.spec.units import Fraction
 from traces.workload.distributions import Strict
 
 FILLER = {"the", "a", "an", "of", "in", "for", "is", "or", "and", "by", "with", "to"}

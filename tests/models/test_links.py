@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from models.links import QUEUED_BYTES
 from models.network.discipline import Discipline
+from models.shared.links import QUEUED_BYTES
 from models.store import compile_spec, load_spec
 from tests.paths import EXAMPLES
 from traces.errors import InputError

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.multipart import Multipart, PartOfUpload
 from models.network.route import Visit, single
 from models.network.service_demand import ServiceDemand
+from models.shared.multipart import Multipart, PartOfUpload
 from models.store import compile_spec, spec_of
 from tests.small_traces import trace_of
 from traces.errors import InputError

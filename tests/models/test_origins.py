@@ -6,10 +6,10 @@ import pytest
 
 import tests.stores.caching_proxy
 import tests.stores.fifo_disk  # noqa: F401  # registers the store
-from models.origins import Origin, Written, origins_of
+from models.spec.origins import Origin, Written, origins_of
 from models.store import spec_of
 from tests.specs import minio
-from traces.spec_file import override, replaced
+from traces.spec.spec_file import override, replaced
 
 WORKLOAD = {"clients": 1, "operations": 10, "object_size": "4KiB"}
 

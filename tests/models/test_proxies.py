@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.ceph.spec import CephSpec
+from models.ceph.spec.spec import CephSpec
 from models.store import compile_spec, load_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program

@@ -8,13 +8,13 @@ import pytest
 from pydantic import Field
 
 from models.network.service_demand import Demand, ServiceDemand
-from models.spec_values import check_value, fit_at, fitted_fields, value_at, with_values
+from models.spec.spec_values import check_value, fit_at, fitted_fields, value_at, with_values
 from models.store import spec_of
 from tests.specs import minio
 from traces.errors import InputError
-from traces.fit_bounds import Fit, declared_fit
 from traces.operations import Op
-from traces.units import Seconds
+from traces.spec.fit_bounds import Fit, declared_fit
+from traces.spec.units import Seconds
 from traces.workload.distributions import Strict
 from traces.workload.workload import Workload
 

@@ -21,7 +21,7 @@ from tests.runs import MEASURED
 from tests.stores import caching_proxy, fifo_disk
 from traces.errors import InputError
 from traces.run import Run
-from traces.spec_file import override
+from traces.spec.spec_file import override
 from traces.workload.generate import generate
 from validate.compare.server_part import simulate_server_part
 

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.assumptions import assumptions
-from models.field_paths import paths_of
-from models.origins import Written, origins_of
-from models.spec_values import parts_of, with_part
+from models.spec.assumptions import assumptions
+from models.spec.field_paths import paths_of
+from models.spec.origins import Written, origins_of
+from models.spec.spec_values import parts_of, with_part
+from models.spec.uncertainty import Uncertain, Unknown, _fractions, uncertain
 from models.store import MODULES, Spec, spec_of, store_named
-from models.uncertainty import Uncertain, Unknown, _fractions, uncertain
 from sim.experiments.probability import band_of
 from sim.simulate import simulate
 from tests.paths import EXAMPLES
 from tests.specs import minio
 from traces.errors import InputError
-from traces.spec_file import load_mapping, override
+from traces.spec.spec_file import load_mapping, override
 
 CEPH: dict[str, Any] = {"store": "ceph", "workload": {"rate": 10, "duration": 1, "object_size": "4KiB"}}
 

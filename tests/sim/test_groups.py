@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from models.field_paths import resolved
+from models.spec.field_paths import resolved
 from models.store import compile_spec, spec_of
 from sim.analysis.bounds import bounds
 from sim.replication.summaries import Replication, Replications
@@ -16,7 +16,7 @@ from tests.specs import minio
 from traces.errors import InputError
 from traces.fitting.workload import fit_workload
 from traces.run import Run
-from traces.spec_file import override
+from traces.spec.spec_file import override
 from traces.statistics.summary import subjects_of, summarise
 from traces.trace import Trace
 from traces.transform.edit import cut, merge

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import model_validator
 
-from models.caches import Cache, object_hits
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network
@@ -17,8 +16,9 @@ from models.network.retry_policy import NO_POLICY, Policy
 from models.network.route import Route, Visit, single
 from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Station
+from models.shared.caches import Cache, object_hits
+from models.shared.store_spec import StoreSpec
 from models.store import AnySpec, Store, compile_spec, register
-from models.store_spec import StoreSpec
 from traces.operations import OPS
 from traces.trace import Trace
 

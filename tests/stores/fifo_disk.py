@@ -9,19 +9,19 @@ import numpy as np
 from pydantic import Field
 
 from models.capabilities import Effect, Growth, Remedies, SpecChange, more
-from models.faults import Degradation, FaultKind, speeds
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.route import Route, Visit, single
 from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Station
-from models.prices import Price, PriceList
+from models.shared.faults import Degradation, FaultKind, speeds
+from models.shared.prices import Price, PriceList
+from models.shared.store_spec import StoreSpec
 from models.store import Store, register
-from models.store_spec import StoreSpec
 from traces.operations import OPS, Op
+from traces.spec.units import Bytes
 from traces.trace import Trace
-from traces.units import Bytes
 from traces.workload.distributions import Strict
 
 LATENCY, DISK = 0, 1

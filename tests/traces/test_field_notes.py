@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from traces.field_notes import Basis, Unit, note_of
-from traces.units import Bytes, Seconds
+from traces.spec.field_notes import Basis, Unit, note_of
+from traces.spec.units import Bytes, Seconds
 
 
 class _Drive(BaseModel):

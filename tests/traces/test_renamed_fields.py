@@ -6,13 +6,13 @@ import pytest
 
 from models import store
 from models.ceph.faults.faults import Fault as CephFault
-from models.field_paths import paths_of
-from models.minio.faults import Fault as MinioFault
+from models.minio.spec.faults import Fault as MinioFault
+from models.spec.field_paths import paths_of
 from models.store import load_spec
 from sim.capacity.growth import Growth, Objects, Range
 from tests.paths import EXAMPLES
 from traces.errors import InputError
-from traces.renamed_fields import RENAMED
+from traces.spec.renamed_fields import RENAMED
 from validate.calibration.profile import FittedRun, Profile
 
 

@@ -7,8 +7,8 @@ import pytest
 from pydantic import Field
 
 from traces.errors import InputError
-from traces.spec_file import BareKind, load_mapping, override, validated
-from traces.units import Seconds
+from traces.spec.spec_file import BareKind, load_mapping, override, validated
+from traces.spec.units import Seconds
 from traces.workload.distributions import Deterministic, Shape, Strict
 from traces.workload.sizes import SizeDistribution
 

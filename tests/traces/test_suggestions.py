@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from traces.suggestions import close_names, did_you_mean, instead, no_such_file
+from traces.spec.suggestions import close_names, did_you_mean, instead, no_such_file
 
 
 def test_the_most_similar_name_comes_first_whatever_its_case() -> None:

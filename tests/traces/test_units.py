@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from traces.units import (
+from traces.spec.units import (
     Bytes,
     BytesPerSecond,
     Fraction,

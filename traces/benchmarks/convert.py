@@ -8,8 +8,8 @@ from traces.benchmarks import cosbench, gosbench, warp
 from traces.benchmarks.converted import Converted
 from traces.benchmarks.xml_tree import xml_root
 from traces.errors import InputError
-from traces.spec_file import load_mapping, override, validated
-from traces.suggestions import no_such_file
+from traces.spec.spec_file import load_mapping, override, validated
+from traces.spec.suggestions import no_such_file
 from traces.workload.workload import Workload
 
 

@@ -14,7 +14,7 @@ from traces.fitting.popularity import Requested, fit_objects
 from traces.fitting.sizes import fit_sizes
 from traces.operations import OPS, rows_that
 from traces.run import Run
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 from traces.statistics.arrivals import arrival_span_s
 from traces.statistics.burstiness import tick
 from traces.trace import Trace, refuse_mixed

@@ -21,7 +21,7 @@ from traces.readers.registry import FORMATS
 from traces.readers.source import Source
 from traces.readers.tools.generic_csv import CSV, csv_format
 from traces.results.registry import result_format_of
-from traces.suggestions import instead, no_such_file
+from traces.spec.suggestions import instead, no_such_file
 
 STDIN = Path("-")
 

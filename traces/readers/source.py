@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from traces.compression import TruncatedError, decompressed
 from traces.errors import InputError
 from traces.readers.containers import unwrapped
-from traces.suggestions import no_such_file
+from traces.spec.suggestions import no_such_file
 
 BLOCK_BYTES = 4 << 20
 """Size of a block,"""

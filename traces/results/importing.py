@@ -12,7 +12,7 @@ from traces.errors import InputError
 from traces.logs.folders import files_below, is_no_log
 from traces.results.registry import description_of, results_of, write_table
 from traces.results.schema import notes_of
-from traces.suggestions import no_such_file
+from traces.spec.suggestions import no_such_file
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from traces.results.formats.format import ResultFormat
 from traces.results.schema import KIND, RESULTS, Result, Results, notes_of, percent_of, table_of
 from traces.results.source import head_of, text_of
 from traces.results.values import header_of
-from traces.suggestions import no_such_file
+from traces.spec.suggestions import no_such_file
 from traces.tables import atomic_file, conform, metadata_of, read_parquet, with_metadata, write_parquet
 
 FORMATS: tuple[ResultFormat, ...] = (

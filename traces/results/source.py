@@ -7,7 +7,7 @@ from pathlib import Path
 
 from traces.compression import TruncatedError, decompressed
 from traces.errors import InputError
-from traces.suggestions import no_such_file
+from traces.spec.suggestions import no_such_file
 
 HEAD_BYTES = 1 << 16
 """Size of the start of a file from which its format is recognised."""

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from pydantic import Field, NonNegativeFloat, model_validator
 
 from traces.errors import InputError
-from traces.field_notes import Basis, Unit
 from traces.random_streams import stream_id, uniforms
-from traces.spec_file import BareKind
-from traces.units import Fraction, Seconds
+from traces.spec.field_notes import Basis, Unit
+from traces.spec.spec_file import BareKind
+from traces.spec.units import Fraction, Seconds
 from traces.workload.distributions import Floats, Strict
 
 MAX_REQUESTS = 200_000_000

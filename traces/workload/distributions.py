@@ -14,9 +14,9 @@ import scipy
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, model_validator
 
-from traces.field_notes import Unit
-from traces.fit_bounds import Fit
-from traces.units import MOST_CV, Fraction
+from traces.spec.field_notes import Unit
+from traces.spec.fit_bounds import Fit
+from traces.spec.units import MOST_CV, Fraction
 
 Floats = NDArray[np.float64]
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from traces.field_notes import Basis, Unit
 from traces.random_streams import stream_id, uniforms
-from traces.spec_file import BareKind
-from traces.units import Fraction
+from traces.spec.field_notes import Basis, Unit
+from traces.spec.spec_file import BareKind
+from traces.spec.units import Fraction
 from traces.workload.distributions import Floats, Strict
 from traces.workload.reuse import ReuseKeys
 

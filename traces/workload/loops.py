@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from traces.errors import InputError
-from traces.suggestions import instead
+from traces.spec.suggestions import instead
 
 Loop = Literal["open loop", "closed loop"]
 

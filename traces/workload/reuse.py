@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from traces.field_notes import Basis, Unit
 from traces.operations import ObjectOp
 from traces.random_streams import stream_id, uniforms
-from traces.units import Fraction, Weight
+from traces.spec.field_notes import Basis, Unit
+from traces.spec.units import Fraction, Weight
 from traces.workload.distributions import Floats, Strict
 from traces.workload.sizes import SizeDistribution
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field, NonNegativeFloat, model_validator
 
-from traces.field_notes import Unit
-from traces.units import MOST_CV, Bytes, Weight, parse_bytes
+from traces.spec.field_notes import Unit
+from traces.spec.units import MOST_CV, Bytes, Weight, parse_bytes
 from traces.workload.distributions import Floats, Lognormal, Strict
 
 

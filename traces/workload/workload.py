@@ -12,8 +12,8 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_v
 
 from traces.errors import InputError
 from traces.operations import OPS, KeepingOp, Op, ops_that
-from traces.spec_file import BareKind, load_mapping, override, validated
-from traces.units import MOST_COUNT, Fraction, PerSecond, Seconds, Weight, parse_seconds
+from traces.spec.spec_file import BareKind, load_mapping, override, validated
+from traces.spec.units import MOST_COUNT, Fraction, PerSecond, Seconds, Weight, parse_seconds
 from traces.workload.arrivals import MAX_REQUESTS, Arrivals, Poisson
 from traces.workload.distributions import Deterministic, Shape, Strict
 from traces.workload.keys import Keys, SequentialKeys, UniformKeys, WriteOnceReadOnce, ZipfKeys

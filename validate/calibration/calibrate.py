@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from models.client_policy import ClientPolicies
-from models.spec_values import fit_at, value_at
+from models.shared.client_policy import ClientPolicies
+from models.spec.spec_values import fit_at, value_at
 from models.store import Spec
 from traces.errors import InputError
 from traces.provenance import code_version, hash_of_spec, release

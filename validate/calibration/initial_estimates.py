@@ -20,11 +20,11 @@ from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
 from models.network.service_demand import ServiceDemand
-from models.spec_values import fit_at, sections_of, value_at, with_values
+from models.spec.spec_values import fit_at, sections_of, value_at, with_values
 from models.store import Spec, compile_spec, store_of
-from sim.analysis.service_demands import mean_demands
-from traces.fit_bounds import Fit
+from sim.demands.service_demands import mean_demands
 from traces.operations import OPS, ops_that
+from traces.spec.fit_bounds import Fit
 from traces.statistics.summary import Floats, quantiles, summarise
 from traces.trace import Trace
 from validate.calibration.parameters import Parameter

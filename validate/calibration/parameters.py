@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.client_policy import ClientPolicies
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.route import Route
 from models.network.station import Station
-from models.spec_values import check_value, fitted_fields, value_at, with_values
+from models.shared.client_policy import ClientPolicies
+from models.spec.spec_values import check_value, fitted_fields, value_at, with_values
 from models.store import Spec, compile_spec
 from traces.errors import InputError
 from traces.trace import Trace
@@ -28,7 +28,7 @@ class Parameter:
     """A value of the spec to fit.
 
     Attributes:
-        path: its path in the spec, as in `traces.spec_file.override`.
+        path: its path in the spec, as in `traces.spec.spec_file.override`.
         low, high: its bounds, in the spec's unit (seconds for durations); both above 0.
 
     Raises:

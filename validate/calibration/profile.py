@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, Field, PositiveFloat, model_validator
 
-from models.origins import Written
+from models.spec.origins import Written
 from models.store import spec_of
 from traces.errors import InputError
 from traces.provenance import CodeVersion
-from traces.spec_file import load_mapping, replaced, validated
+from traces.spec.spec_file import load_mapping, replaced, validated
 from traces.tables import atomic_file
 from traces.workload.distributions import Strict
 
@@ -86,7 +86,7 @@ class Profile(Strict):
         store: the store of the spec.
         spec: the file name of the fitted spec.
         confidence: confidence level of the intervals.
-        parameters: the estimates by path in the spec, as in `traces.spec_file.override`.
+        parameters: the estimates by path in the spec, as in `traces.spec.spec_file.override`.
         runs, rows: the fitted Runs, and rows of published tables.
         residuals: the residuals by figure.
         noise: standard deviation of the log-figure from one Run to the next over all Runs, by figure.

@@ -13,7 +13,7 @@ import numpy as np
 from models.store import Spec, compile_spec, spec_of
 from sim.simulate import requests_only, simulate
 from traces.errors import InputError
-from traces.spec_file import override
+from traces.spec.spec_file import override
 from traces.trace import Trace
 from traces.workload.generate import generate
 from validate.compare.figures import Floats, Label

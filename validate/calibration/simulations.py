@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from models.client_policy import ClientPolicies
-from models.spec_values import with_values
+from models.shared.client_policy import ClientPolicies
+from models.spec.spec_values import with_values
 from models.store import Spec, compile_spec
 from sim.parallel.process_pool import process_map
 from sim.simulate import requests_only

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from models.capabilities import Side
-from models.client_policy import ClientPolicies
+from models.shared.client_policy import ClientPolicies
 from traces.run import Run
 from traces.statistics.summary import latencies, ops_of
 from traces.trace import Trace

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from traces.errors import InputError
 from traces.operations import OPS
 from traces.run import Run
+from traces.spec.units import binary_size
 from traces.statistics.summary import Floats
 from traces.trace import Pacing, Trace
-from traces.units import binary_size
 from validate.replay.recorded_faults import same_faults
 
 _LEVEL = 1e-4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traces.errors import InputError
-from traces.suggestions import instead
+from traces.spec.suggestions import instead
 from validate.lab.ceph.store import Ceph
 from validate.lab.minio.store import Minio
 from validate.lab.store import StoreKind

@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from models.origins import Written
+from models.spec.origins import Written
 from models.store import spec_of
 from traces.errors import InputError
-from traces.spec_file import load_mapping
-from traces.suggestions import instead
+from traces.spec.spec_file import load_mapping
+from traces.spec.suggestions import instead
 from validate.reference.rows import Row, read_rows, rows_of
 
 DATA = Path(__file__).resolve().parent

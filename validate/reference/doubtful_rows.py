@@ -9,7 +9,7 @@ from typing import Any
 
 from models.store import Spec, spec_of
 from traces.results.contradictions import contradictions
-from traces.spec_file import override
+from traces.spec.spec_file import override
 from traces.workload.sizes import FixedSize
 from validate.reference.rows import Row
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from models.origins import Written, origins_of
+from models.spec.origins import Written, origins_of
+from models.spec.uncertainty import Unknown, uncertain
 from models.store import Spec, spec_of
-from models.uncertainty import Unknown, uncertain
 from sim.experiments.probability import band_of
 from sim.json_form import to_json
 from sim.parallel.process_pool import process_map
 from sim.replication.replicate import seed_of
 from sim.simulate import simulate
 from traces.errors import InputError
-from traces.spec_file import load_mapping, override
+from traces.spec.spec_file import load_mapping, override
 from validate.reference.by_case import statements_of
 from validate.reference.cases import Case, UserTable, spec_file
 from validate.reference.figures import figure, figures_of_spec, first_half, is_tail

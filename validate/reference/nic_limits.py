@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from models.store import Spec, compile_spec, spec_of
-from sim.analysis.service_demands import mean_demands
+from sim.demands.service_demands import mean_demands
 from traces.errors import InputError
 from traces.operations import OPS
-from traces.spec_file import override
+from traces.spec.spec_file import override
 from traces.trace import Trace
 from traces.workload.generate import generate
 from validate.reference.figures import ALL, units_per_request

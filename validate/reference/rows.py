@@ -15,14 +15,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from models.field_paths import paths_of, resolved
+from models.spec.field_paths import paths_of, resolved
 from models.store import Spec, spec_of
 from traces.errors import InputError
 from traces.operations import OPS
 from traces.results.reference import reference_rows
 from traces.results.registry import is_table, read_table
-from traces.spec_file import override
-from traces.suggestions import did_you_mean, no_such_file
+from traces.spec.spec_file import override
+from traces.spec.suggestions import did_you_mean, no_such_file
 from validate.reference.figures import ALL, figure_names, is_figure
 
 DURATION = "duration_s"
@@ -40,7 +40,7 @@ class Row:
     Attributes:
         table: the published table.
         op: the operation; a description if the row is about none.
-        settings: the row's values by path in the spec, as in `traces.spec_file.override`.
+        settings: the row's values by path in the spec, as in `traces.spec.spec_file.override`.
         used_in_fit: whether values of the spec were fitted to the row.
         measured: the published figures by name (`validate.reference.figures`).
         remark: further information from the source, or inferred.
@@ -61,7 +61,7 @@ class Row:
 
     @property
     def assignments(self) -> tuple[str, ...]:
-        """The settings in the form of `traces.spec_file.override`."""
+        """The settings in the form of `traces.spec.spec_file.override`."""
         return tuple(f"{path}={value}" for path, value in self.settings.items())
 
     @property
@@ -122,7 +122,7 @@ def rows_of(path: Path, data: Mapping[str, Any], spec: Spec, source: str) -> tup
     """Read the rows of a table that have figures, and check them with the spec that predicts them.
 
     Args:
-        path: of the table; its paths may be abbreviated (`models.field_paths`).
+        path: of the table; its paths may be abbreviated (`models.spec.field_paths`).
         data: mapping of the spec.
         spec: the same, validated.
         source: name of the spec in messages.

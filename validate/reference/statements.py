@@ -18,7 +18,7 @@ class Variant:
     """Figures of one operation in one variant of a case's spec.
 
     Attributes:
-        assignments: the changes of the spec, as in `traces.spec_file.override`.
+        assignments: the changes of the spec, as in `traces.spec.spec_file.override`.
         op: the operation.
         figures: names of `validate.reference.figures`; a statement has one.
         spec_name: another spec among the examples; None: that of the case.

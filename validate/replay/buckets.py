@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from botocore.exceptions import BotoCoreError, ClientError
 
-from models.multipart import Multipart
+from models.shared.multipart import Multipart
 from traces.errors import InputError
 from validate.replay.bucket_record import BucketRecord, delete_objects, is_absent
 from validate.s3.account import Account, DataPath

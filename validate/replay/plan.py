@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from models.client_policy import ClientPolicies
-from models.multipart import MOST_PART_BYTES, Multipart
 from models.network.retry_policy import Policy
+from models.shared.client_policy import ClientPolicies
+from models.shared.multipart import MOST_PART_BYTES, Multipart
 from traces.errors import InputError
 from traces.operations import OPS, S3, ops_that, rows_that
 from traces.trace import Trace, refuse_mixed

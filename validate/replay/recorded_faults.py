@@ -8,7 +8,7 @@ from typing import Any
 from models.store import Spec
 from traces.errors import InputError
 from traces.run import Run
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 
 FaultEvent = Mapping[str, Any]
 """An entry of the section `faults` of a spec."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from models.client_policy import ClientPolicies
+from models.shared.client_policy import ClientPolicies
 from models.store import Spec
 from traces.run import Run
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 
 
 def recorded_policies(run: Run, source: str) -> ClientPolicies | None:

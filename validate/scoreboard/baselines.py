@@ -17,12 +17,12 @@ from models.network.network import Network
 from models.store import Spec
 from sim.analysis.bounds import bounds
 from sim.analysis.product_form import closed_means, open_means
-from sim.analysis.saturation import demands_at_load
-from sim.analysis.service_demands import Demands
+from sim.demands.service_demands import Demands
+from sim.saturation.saturation import demands_at_load
 from traces.errors import InputError
 from traces.operations import OPS
+from traces.spec.units import parse_bytes
 from traces.trace import Trace
-from traces.units import parse_bytes
 from traces.workload.generate import generate
 from validate.reference.figures import ALL, units_per_request
 from validate.reference.rows import DURATION, Row

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from traces.errors import InputError
-from traces.suggestions import no_such_file
+from traces.spec.suggestions import no_such_file
 from traces.tables import atomic_file
 from validate.reference.forecast import LEAST
 

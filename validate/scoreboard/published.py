@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.store import spec_of
-from traces.spec_file import override
+from traces.spec.spec_file import override
 from validate.reference.cases import DATA, Case, UserTable
 from validate.reference.forecast import forecast
 from validate.reference.rows import DURATION, Row

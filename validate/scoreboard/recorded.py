@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from models.origins import Written, origins_of
+from models.spec.origins import Written, origins_of
+from models.spec.uncertainty import uncertain
 from models.store import Spec, compile_spec, spec_of
-from models.uncertainty import uncertain
 from sim.experiments.probability import band_of
 from sim.parallel.process_pool import process_map
 from sim.replication.replicate import seed_of
 from sim.simulate import simulate
 from traces.errors import InputError
 from traces.run import Run
-from traces.spec_file import load_mapping
+from traces.spec.spec_file import load_mapping
 from traces.statistics.summary import latencies, ops_of
 from validate.compare.measured import Measured
 from validate.reference.figures import ALL, figure, first_half, is_tail

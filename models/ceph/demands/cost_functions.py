@@ -22,7 +22,7 @@ from models.ceph.mechanisms.encryption import SECURE_S_PER_BYTE, gateway_work
 from models.ceph.mechanisms.fragmentation import mean_extents
 from models.ceph.mechanisms.redundancy import stripes
 from models.ceph.mechanisms.rocksdb import Placement, RocksDbOptions, memtable_factor, place
-from models.ceph.spec import CephSpec
+from models.ceph.spec.spec import CephSpec
 from models.devices.devices import Device
 from models.network.service_demand import ServiceDemand
 from traces.operations import Op

@@ -9,10 +9,10 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from models.ceph.cluster.placement_rows import PARALLEL_STREAMS
 from models.ceph.mechanisms.filestore import distinct
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
-from models.ceph.placement_rows import PARALLEL_STREAMS
-from models.ceph.spec import CephSpec
+from models.ceph.spec.spec import CephSpec
 from models.devices.waiting import DiskQueue, of_clients
 from models.network.placement import key_hashes
 from traces.operations import GET, PUT

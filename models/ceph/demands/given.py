@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from models.ceph.spec import CephSpec
-from models.ceph.spreads import SPREADS
+from models.ceph.spec.spec import CephSpec
+from models.ceph.spec.spreads import SPREADS
 from models.network.service_demand import ServiceDemand
 from traces.operations import Op, ops_that
 

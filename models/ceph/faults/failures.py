@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from models.ceph.cluster.placement_rows import Rows
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.faults import GatewayDown, HostDown, OsdDown
 from models.ceph.faults.recovery import duration_s, failed_osds, is_backfill, missed_writes, rebuilding, returning
-from models.ceph.object_size import first_object_bytes
-from models.ceph.placement_rows import Rows
-from models.ceph.spec import CephSpec
-from models.faults import FaultKind, duration_text
+from models.ceph.spec.object_size import first_object_bytes
+from models.ceph.spec.spec import CephSpec
+from models.shared.faults import FaultKind, duration_text
 
 _WORTH_SAYING_S = 1.0
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from models.ceph.cluster.placement_rows import Rows
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.faults import GatewayDown, HostDown, OsdDown, ReshardEvent, SlowDrive
 from models.ceph.faults.osd_map import REPORT_S, STALL_S, Epoch, Outage, epochs
@@ -16,10 +17,9 @@ from models.ceph.faults.recovery import duration_s, failed_osds, missed_writes, 
 from models.ceph.mechanisms.bucket_index import next_shards
 from models.ceph.mechanisms.peering import rejoin_s
 from models.ceph.mechanisms.resharding import Reshard, reshard
-from models.ceph.placement_rows import Rows
-from models.ceph.spec import CephSpec
-from models.faults import Slowdown, outage_actions, slow_parts
+from models.ceph.spec.spec import CephSpec
 from models.network.scenario import Action, Kind
+from models.shared.faults import Slowdown, outage_actions, slow_parts
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from models.faults import Degradation, HostNeighbour, Outage
-from traces.field_notes import Basis, Unit
-from traces.units import MOST_COUNT, Fraction, PerSecond, Seconds
+from models.shared.faults import Degradation, HostNeighbour, Outage
+from traces.spec.field_notes import Basis, Unit
+from traces.spec.units import MOST_COUNT, Fraction, PerSecond, Seconds
 from traces.workload.distributions import Strict
 
 _MEASURED = "measured on Ceph 16.2.15"

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, Pool, Rows
 from models.ceph.faults.fault_timeline import FaultTimeline
 from models.ceph.faults.osd_map import Outage, min_size
 from models.ceph.faults.reshard_gates import Gates
 from models.ceph.mechanisms.redundancy import Protection
-from models.ceph.placement_rows import PARALLEL_STREAMS, Pool, Rows
-from models.ceph.spec import CephSpec
+from models.ceph.spec.spec import CephSpec
 from models.network.discipline import Discipline
 from models.network.route import Visit
 from models.network.scenario import Action, Kind

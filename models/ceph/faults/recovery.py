@@ -11,15 +11,15 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
+from models.ceph.cluster.placement_rows import Rows
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.faults import HostDown, OsdDown
 from models.ceph.faults.osd_map import acting
 from models.ceph.mechanisms.crush import NO_OSD
 from models.ceph.mechanisms.redundancy import Protection
 from models.ceph.mechanisms.releases import Release, default, since
-from models.ceph.placement_rows import Rows
-from models.ceph.spec import CephSpec
-from models.faults import Slowdown
+from models.ceph.spec.spec import CephSpec
+from models.shared.faults import Slowdown
 from traces.operations import ops_that
 
 _RECOVERY_SLEEP_S = {"hdd": 0.1, "hybrid": 0.025, "ssd": 0.0}

@@ -19,8 +19,8 @@ from pydantic import Field
 from models.ceph.mechanisms.compression import Compression
 from models.ceph.mechanisms.redundancy import Protection, round_up, stripes
 from models.ceph.mechanisms.releases import Release, default, since
-from traces.field_notes import Basis
-from traces.units import Bytes, Seconds
+from traces.spec.field_notes import Basis
+from traces.spec.units import Bytes, Seconds
 from traces.workload.distributions import Strict
 
 BLOCK_BYTES = 4096

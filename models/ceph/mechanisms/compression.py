@@ -13,8 +13,8 @@ from pydantic import Field
 
 from models.ceph.mechanisms.redundancy import round_up
 from models.ceph.mechanisms.releases import Release, since
-from traces.field_notes import Basis
-from traces.units import Bytes, BytesPerSecond, Fraction
+from traces.spec.field_notes import Basis
+from traces.spec.units import Bytes, BytesPerSecond, Fraction
 from traces.workload.distributions import Strict
 
 Algorithm = Literal["snappy", "lz4", "zstd", "zlib"]

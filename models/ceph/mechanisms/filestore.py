@@ -17,8 +17,8 @@ from typing import Annotated
 from pydantic import Field
 
 from models.ceph.mechanisms.redundancy import round_up
-from traces.field_notes import Basis, Unit
-from traces.units import Bytes
+from traces.spec.field_notes import Basis, Unit
+from traces.spec.units import Bytes
 from traces.workload.distributions import Strict
 
 _FAN_OUT = 16  # subdirectories of a split directory: one hexadecimal digit of the hash

@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from models.ceph.mechanisms.releases import Release, since
 from models.network.service_demand import ServiceDemand
-from traces.field_notes import Basis
-from traces.units import Bytes
+from traces.spec.field_notes import Basis
+from traces.spec.units import Bytes
 from traces.workload.distributions import Strict
 
 Plugin = Literal["jerasure", "isa"]

@@ -24,8 +24,8 @@ from models.ceph.mechanisms.bucket_index import (
 )
 from models.ceph.mechanisms.releases import Release, since
 from traces.errors import InputError
-from traces.field_notes import Basis
-from traces.units import MOST_COUNT, Seconds
+from traces.spec.field_notes import Basis
+from traces.spec.units import MOST_COUNT, Seconds
 from traces.workload.distributions import Strict
 
 Mode = Literal["blocking", "two_phase"]

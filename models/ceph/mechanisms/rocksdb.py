@@ -15,8 +15,8 @@ from pydantic import Field
 
 from models.ceph.mechanisms.releases import Release, default, since
 from traces.errors import InputError
-from traces.field_notes import Basis, Unit
-from traces.units import Bytes
+from traces.spec.field_notes import Basis, Unit
+from traces.spec.units import Bytes
 from traces.workload.distributions import Strict
 
 Policy = Literal["rocksdb_original", "use_some_extra", "fit_to_fast"]

@@ -21,7 +21,7 @@ from sim.capacity.plan import plan
 from tests.browser import CHROMIUM, opened
 from tests.paths import EXAMPLES
 from tests.specs import minio
-from traces.spec_file import load_mapping, validated
+from traces.spec.spec_file import load_mapping, validated
 
 BILLION, GROWTH = EXAMPLES / "ceph" / "billion-objects.yaml", EXAMPLES / "ceph" / "growth.yaml"
 PRICED = minio("prices={host: 1000, core: 50, drive: 100}")

@@ -25,7 +25,7 @@ from sim.replication.replicate import seed_of
 from sim.simulate import simulate
 from tests.paths import ROOT
 from tests.specs import minio
-from traces.spec_file import load_mapping, override
+from traces.spec.spec_file import load_mapping, override
 
 
 @pytest.fixture

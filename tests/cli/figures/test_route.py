@@ -15,7 +15,7 @@ from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Station
 from models.store import compile_spec, load_spec
-from sim.analysis.service_demands import mean_demands
+from sim.demands.service_demands import mean_demands
 from tests.browser import CHROMIUM, opened
 from tests.ceph_clusters import ceph
 from tests.paths import EXAMPLES

@@ -20,7 +20,7 @@ from sim.experiments.whatif import WhatIfExperiment, whatif
 from tests.browser import CHROMIUM, opened
 from tests.cli.pages.test_report import downloads, header_of, without_scripts
 from tests.paths import EXAMPLES
-from traces.spec_file import load_mapping, override
+from traces.spec.spec_file import load_mapping, override
 
 EXAMPLE = EXAMPLES / "minio.yaml"
 PRICES = "prices={host: 1000, core: 150, drive: 90}"

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from cli.tables.operations import ordered
 from cli.tables.verdict import few_note, quantile, verdict_line
-from sim.analysis.first_saturated import Saturation
-from sim.analysis.stretches import FailingStretch, Jam
-from sim.analysis.verdict import LoadVerdict, OpVerdict
 from sim.replication.slo import Slo
+from sim.verdict.first_saturated import Saturation
+from sim.verdict.stretches import FailingStretch, Jam
+from sim.verdict.verdict import LoadVerdict, OpVerdict
 
 FIRST = Saturation("host cpu", "host cpu", 0.62, 13_000.0, "demands", 1.6)
 HEALTHY = LoadVerdict("healthy", "open", None, 8000.0, 8000.0, 0.0, FIRST, [1.0, 2.0, 1.0, 2.0])

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from models.ceph.object_size import object_bytes
+from models.ceph.spec.object_size import object_bytes
 from models.network.network import Network
 from models.network.scenario import Action, Kind
 from models.store import compile_spec, load_spec

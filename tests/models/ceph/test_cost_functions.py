@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cli.main import main
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.mechanisms.releases import RELEASES
-from models.ceph.spec import CephSpec
+from models.ceph.spec.spec import CephSpec
 from models.devices.devices import PRESETS
 from models.store import compile_spec, spec_of
 from sim.analysis.bounds import bounds

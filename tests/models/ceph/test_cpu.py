@@ -7,7 +7,7 @@ import pytest
 from models.store import spec_of
 from tests.ceph_clusters import alone, ceph, compiled, latency_s, of_role
 from traces.errors import InputError
-from traces.spec_file import override
+from traces.spec.spec_file import override
 
 _OWN = ("gateways.cores.count=4",)
 _ON_HOSTS = ("gateways.collocated=true", "gateways.count=8", "gateways.cores=4")

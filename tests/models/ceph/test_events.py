@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.ceph.cluster.stations import Stations
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.osd_map import Outage, acting, epochs, min_size
 from models.ceph.faults.recovery import rebuilding_s, recovery_s
 from models.ceph.mechanisms.crush import NO_OSD, place, recovery
 from models.ceph.mechanisms.redundancy import Protection
-from models.ceph.spec import CephSpec
-from models.ceph.stations import Stations
+from models.ceph.spec.spec import CephSpec
 from models.network.discipline import Discipline
 from models.network.scenario import Kind
 from models.store import compile_spec, load_spec, spec_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from models.ceph.access import Mysql, Rados
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.mechanisms.bluestore import METADATA_BYTES, BlueStore
+from models.ceph.spec.access import Mysql, Rados
 from models.store import load_spec
 from sim.simulate import simulate
 from tests.ceph_clusters import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.ceph.spec import CephSpec
+from models.ceph.spec.spec import CephSpec
 from models.network.phase import random_phase
 from models.store import compile_spec
 from sim.engine.compiled import engine as compiled_engine

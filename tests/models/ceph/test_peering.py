@@ -7,7 +7,7 @@ import pytest
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.fault_timeline import fault_timeline
 from models.ceph.mechanisms.peering import rejoin_s
-from models.ceph.spec import CephSpec
+from models.ceph.spec.spec import CephSpec
 from models.store import load_spec
 from tests.paths import EXAMPLES
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.ceph.cluster.placement_rows import Rows
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.failures import FAULTS
 from models.ceph.faults.fault_timeline import fault_timeline
 from models.ceph.faults.recovery import duration_s, failed_osds, is_backfill, missed_writes, returning
-from models.ceph.placement_rows import Rows
-from models.ceph.spec import CephSpec
+from models.ceph.spec.spec import CephSpec
 from models.store import spec_of
 
 OBJECT_BYTES = 4096

@@ -6,7 +6,7 @@ import pytest
 
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.demands.given import unused
-from models.clients import ClientMachines
+from models.shared.clients import ClientMachines
 from sim.simulate import simulate
 from tests.ceph_clusters import CPU, READ_CPU, alone, ceph, compiled, of_role
 from traces.errors import InputError

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import models.bob.disk_order
-import models.minio.disk_order
-import models.swift.disk_order
+import models.minio.cluster.disk_order
+import models.swift.cluster.disk_order
 from models.devices.devices import DEVICE_PRESETS
 from models.devices.drive_times import DriveTimes
 from models.devices.waiting import busy_s
@@ -27,8 +27,8 @@ CPU = {"GET": 1e-5, "PUT": 1e-5}
 STORES: dict[str, tuple[Any, dict[str, Any], float]] = {
     # The module with the order of accesses, further sections, and how many accesses of a client wait.
     # MinIO waits for 8 drives of a set: 8 / (1 + 1/2 + ... + 1/8) of the accesses of a request are in progress.
-    "minio": (models.minio.disk_order, {"hosts": {"count": 4, "cpu": CPU}}, 2.943),
-    "swift": (models.swift.disk_order, {"hosts": {"count": 4, "cpu": CPU}, "proxies": {"cpu": CPU}}, 1),
+    "minio": (models.minio.cluster.disk_order, {"hosts": {"count": 4, "cpu": CPU}}, 2.943),
+    "swift": (models.swift.cluster.disk_order, {"hosts": {"count": 4, "cpu": CPU}, "proxies": {"cpu": CPU}}, 1),
     "bob": (models.bob.disk_order, {"hosts": {"count": 4, "cpu": CPU}, "vdisks": {"replicas": 1}}, 1),
 }
 DRIVES = 8

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from models.minio.cpu import cpu_s
-from models.minio.parts import MESSAGE_BYTES, METADATA_BYTES, shard_bytes
-from models.minio.spec import MinioSpec
+from models.minio.requests.parts import MESSAGE_BYTES, METADATA_BYTES, shard_bytes
+from models.minio.spec.spec import MinioSpec
 from models.store import compile_spec, spec_of
-from sim.analysis.service_demands import mean_demands
+from sim.demands.service_demands import mean_demands
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine

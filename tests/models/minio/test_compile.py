@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.minio.layout import default_parity, set_size
-from models.minio.spec import MinioSpec
+from models.minio.spec.layout import default_parity, set_size
+from models.minio.spec.spec import MinioSpec
 from models.network.retry_policy import NO_POLICY, Policy
 from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine

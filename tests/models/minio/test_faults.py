@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.minio.faults import hosts_down
-from models.minio.layout import write_quorum
-from models.minio.parts import longest_s
+from models.minio.requests.parts import longest_s
+from models.minio.spec.faults import hosts_down
+from models.minio.spec.layout import write_quorum
 from models.network.service_demand import ServiceDemand
 from models.store import compile_spec
 from sim.engine.compiled import engine as compiled_engine

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kstest
 
-from models.minio.garbage_collector import COLLECTING, GarbageCollector
-from models.minio.spec import MinioSpec
+from models.minio.spec.garbage_collector import COLLECTING, GarbageCollector
+from models.minio.spec.spec import MinioSpec
 from models.network.demand_sheet import Cycle
 from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.minio.layout import Layout, default_parity, set_size
+from models.minio.spec.layout import Layout, default_parity, set_size
 from models.store import spec_of
 from tests.models.minio.test_compile import BASE
 from traces.errors import InputError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from models.links import QUEUED_BYTES, acknowledged_rounds
-from models.minio.parts import MESSAGE_BYTES
+from models.minio.requests.parts import MESSAGE_BYTES
+from models.shared.links import QUEUED_BYTES, acknowledged_rounds
 from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program

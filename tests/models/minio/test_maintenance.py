@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.minio.maintenance import healed_s
-from models.minio.parts import MESSAGE_BYTES
+from models.minio.background.maintenance import healed_s
+from models.minio.requests.parts import MESSAGE_BYTES
 from models.store import compile_spec, load_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
@@ -30,7 +30,7 @@ from tests.models.minio.test_cluster import (
 from tests.paths import EXAMPLES
 from tests.small_traces import trace_of
 from traces.errors import InputError
-from traces.spec_file import load_mapping, override
+from traces.spec.spec_file import load_mapping, override
 from traces.workload.generate import generate
 
 OBJECTS, END_S = 100, 200.0

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cli.tables.failures import described
-from models.minio.movement import moved_pools, moving_s
-from models.minio.parts import MESSAGE_BYTES, METADATA_BYTES
+from models.minio.background.movement import moved_pools, moving_s
+from models.minio.requests.parts import MESSAGE_BYTES, METADATA_BYTES
 from models.store import compile_spec, load_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program

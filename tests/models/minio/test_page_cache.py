@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.minio.demands import unused
-from models.minio.spec import MinioSpec
+from models.minio.spec.spec import MinioSpec
 from models.store import compile_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program

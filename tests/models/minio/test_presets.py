@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from models.devices.devices import DEVICE_PRESETS
-from models.minio.sections import Drives, Hosts
+from models.minio.spec.sections import Drives, Hosts
 from models.store import load_spec, spec_of
 from tests.models.minio.test_compile import BASE, alone
 from tests.paths import EXAMPLES

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.missing_demands import missing_demands
+from models.spec.missing_demands import missing_demands
 from models.store import compile_spec, spec_of
 from models.swift.demands import demands
 from sim.engine.compiled import engine as compiled_engine
@@ -16,7 +16,7 @@ from sim.engine.reference import engine as simpy_engine
 from tests.models.swift.test_swift import ACCESS_S, KIB, MIB, PROXY_S, SERVER_S, UPDATE_S, cluster, ran
 from tests.paths import EXAMPLES
 from tests.small_traces import trace_of
-from traces.spec_file import load_mapping
+from traces.spec.spec_file import load_mapping
 
 PART = 5 * MIB
 READS = 80  # of a part, 64 KiB each

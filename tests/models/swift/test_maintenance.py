@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from models.store import compile_spec
-from sim.analysis.verdict import verdict_on_run
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
 from sim.simulate import simulate
+from sim.verdict.verdict import verdict_on_run
 from tests.models.swift.test_swift import ACCESS_S, KIB, MIB, cluster
 from tests.small_traces import trace_of
 from traces.errors import InputError

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from models.store import compile_spec, spec_of
-from models.swift.epochs import epochs_of
-from models.swift.ring import orders_of, placed
+from models.swift.cluster.epochs import epochs_of
+from models.swift.cluster.ring import orders_of, placed
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine

@@ -22,8 +22,8 @@ from models.network.station import UNBOUNDED, Choice, Member, Station
 from models.store import compile_spec, load_spec
 from sim.analysis.bound_notes import may_fail
 from sim.analysis.bounds import Between, bounds
-from sim.analysis.service_demands import Demands, drawn_demands, mean_demands, with_all_visits, with_service_demands
-from sim.analysis.supported_features import uncounted_feature
+from sim.demands.service_demands import Demands, drawn_demands, mean_demands, with_all_visits, with_service_demands
+from sim.demands.supported_features import uncounted_feature
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program
 from sim.json_form import to_json

@@ -11,18 +11,18 @@ import pytest
 from cli.tables.verdict import bounds_line, verdict_line
 from models.store import Spec, compile_spec, load_spec, spec_of
 from sim.analysis.bounds import bounds_of
-from sim.analysis.capacity import Capacity, capacity_of
-from sim.analysis.network_stretches import WHOLE, stretches_of
-from sim.analysis.stretches import slump_of
-from sim.analysis.verdict import LoadVerdict, verdict_on_run
 from sim.json_form import to_json
+from sim.saturation.capacity import Capacity, capacity_of
+from sim.saturation.network_stretches import WHOLE, stretches_of
 from sim.simulate import simulate
+from sim.verdict.stretches import slump_of
+from sim.verdict.verdict import LoadVerdict, verdict_on_run
 from tests.paths import EXAMPLES
 from tests.profiles import NIGHTLY
 from tests.sim.analysis.test_saturation import changed, saturates_at
 from tests.sim.analysis.test_verdict import queue
 from tests.sim.analysis.test_verdict_states import SIX
-from traces.spec_file import override
+from traces.spec.spec_file import override
 from traces.workload.generate import generate
 
 SLOW = "faults=[{kind: slow_drive, drive: 0, speed: 0.25, at: 10s, until: 20s}]"

@@ -14,8 +14,8 @@ from models.network.route import Route, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Member, Station
 from sim.analysis.bounds import bounds
-from sim.analysis.chance import are_keys_even, without_chance
-from sim.analysis.service_demands import Demands, mean_demands
+from sim.demands.chance import are_keys_even, without_chance
+from sim.demands.service_demands import Demands, mean_demands
 from traces.trace import Pacing
 
 DRIVES, ROWS = 40, 4000

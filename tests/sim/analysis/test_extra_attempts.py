@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from cli.tables.extra_attempts import extra_attempts_line
-from models.client_policy import ClientPolicies
+from models.shared.client_policy import ClientPolicies
 from models.store import load_spec
-from sim.analysis.capacity import capacity_of
-from sim.analysis.extra_attempts import extra_attempts
-from sim.analysis.verdict import LoadVerdict, Saturation, verdict_on_run
+from sim.saturation.capacity import capacity_of
 from sim.simulate import simulate
+from sim.verdict.extra_attempts import extra_attempts
+from sim.verdict.verdict import LoadVerdict, Saturation, verdict_on_run
 
 FIRST = Saturation("host 0 out", "host out", 0.66, 1000.0, "demands", 1.6)
 LOAD = LoadVerdict("healthy", "open", None, 625.0, 625.0, 0.0, FIRST, [])

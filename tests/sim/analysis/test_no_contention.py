@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-import sim.analysis.service_demands
+import sim.demands.service_demands
 from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.retry_policy import Policy
@@ -15,8 +15,8 @@ from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Choice, Group, Member, Station
 from sim.analysis.bounds import Between, bounds
-from sim.analysis.no_contention import held_s
-from sim.analysis.service_demands import mean_demands
+from sim.demands.no_contention import held_s
+from sim.demands.service_demands import mean_demands
 from tests.networks import closed, poisson
 from tests.sim.analysis.test_bounds import GIVE_BACK, ROUNDING, TAKE, constant, exponential, simulated
 from traces.workload.distributions import SlowMode
@@ -90,7 +90,7 @@ def test_pools_alike_are_looked_at_together(monkeypatch):
         [np.arange(pools), np.where(np.arange(pools) % 2, np.arange(pools), (np.arange(pools) + 1) % pools)]
     )
     network = Network(stations, (Route("r", (stage,)),), (rows.T.astype(np.int32),))
-    monkeypatch.setattr(sim.analysis.service_demands, "held_s", lambda *given: calls.append(1) or held_s(*given))
+    monkeypatch.setattr(sim.demands.service_demands, "held_s", lambda *given: calls.append(1) or held_s(*given))
     requests = poisson(pools, 1.0, seed=1)
     requests.key_hash[:] = np.arange(pools)
     demands = mean_demands(network, requests)

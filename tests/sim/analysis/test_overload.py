@@ -7,7 +7,7 @@ from sim.analysis.bounds import bounds
 from sim.analysis.overload import slow_parts
 from tests.paths import EXAMPLES
 from tests.specs import minio
-from traces.spec_file import load_mapping, override
+from traces.spec.spec_file import load_mapping, override
 from traces.workload.generate import generate
 
 OPEN = override(minio("workload.operations=2000"), ["workload.rate=9000", "hosts.cores.count=4"])

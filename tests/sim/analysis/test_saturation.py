@@ -8,25 +8,25 @@ import numpy as np
 import pytest
 
 from cli.parse.slo import parse_slo
-from models.caches import has_cache
 from models.network.demand_sheet import Requests
 from models.network.network import Network
+from models.shared.caches import has_cache
 from models.store import Spec, compile_spec, load_spec, spec_of
 from sim.analysis.bounds import bounds_of
-from sim.analysis.capacity import capacity_of
-from sim.analysis.saturation import demands_at_saturation
-from sim.analysis.service_demands import Demands, mean_demands
-from sim.analysis.verdict import verdict_on_run
 from sim.capacity.health import HealthCheck, assess
+from sim.demands.service_demands import Demands, mean_demands
 from sim.experiments.find_limit import InfeasibleTrial, find_limit
 from sim.experiments.goal import Goal
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
+from sim.saturation.capacity import capacity_of
+from sim.saturation.saturation import demands_at_saturation
 from sim.simulate import simulate
+from sim.verdict.verdict import verdict_on_run
 from tests.paths import EXAMPLES
 from tests.profiles import NIGHTLY
 from traces.errors import InputError
-from traces.spec_file import override
+from traces.spec.spec_file import override
 from traces.trace import Trace
 from traces.workload.generate import generate
 

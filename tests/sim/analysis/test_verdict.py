@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from models.store import Spec, spec_of
-from sim.analysis.capacity import Capacity, capacity_of
-from sim.analysis.offered_load import OfferedLoad, load_of
-from sim.analysis.stable_rate import RateLimit
-from sim.analysis.station_load import StationLoad, busiest
-from sim.analysis.verdict import LoadVerdict, verdict_of, verdict_on_run
 from sim.json_form import to_json
 from sim.replication.replicate import replicate
+from sim.saturation.capacity import Capacity, capacity_of
+from sim.saturation.stable_rate import RateLimit
+from sim.saturation.station_load import StationLoad, busiest
 from sim.simulate import simulate
+from sim.verdict.offered_load import OfferedLoad, load_of
+from sim.verdict.verdict import LoadVerdict, verdict_of, verdict_on_run
 from tests.profiles import NIGHTLY
 from tests.runs import run_of
 from tests.specs import minio

@@ -11,16 +11,16 @@ import yaml
 from cli.tables.verdict import bounds_line, verdict_line
 from models.store import compile_spec, spec_of
 from sim.analysis.bounds import bounds
-from sim.analysis.capacity import capacity_of
-from sim.analysis.offered_load import last_end_s, load_of
 from sim.analysis.overload import slow_parts
-from sim.analysis.stretches import FailingStretch, Jam, jam_of, worst_stretch
-from sim.analysis.verdict import FAILING, FAILING_FOR_A_TIME, TOLERATED, LoadVerdict, verdict_on_run
 from sim.json_form import to_json
+from sim.saturation.capacity import capacity_of
 from sim.simulate import simulate
+from sim.verdict.offered_load import last_end_s, load_of
+from sim.verdict.stretches import FailingStretch, Jam, jam_of, worst_stretch
+from sim.verdict.verdict import FAILING, FAILING_FOR_A_TIME, TOLERATED, LoadVerdict, verdict_on_run
 from tests.profiles import NIGHTLY
 from tests.sim.analysis.test_verdict import queue
-from traces.spec_file import load_mapping, override
+from traces.spec.spec_file import load_mapping, override
 from traces.workload.generate import generate
 
 ROOT = Path(__file__).parents[3]

@@ -14,8 +14,8 @@ from models.network.retry_policy import NO_POLICY, Policy
 from models.network.route import Route, Stage, Visit, single
 from models.network.station import Bound, Choice, Group, Station
 from sim.analysis.bounds import bounds
-from sim.analysis.service_demands import mean_demands
-from sim.analysis.visit_places import Places, visits_together
+from sim.demands.service_demands import mean_demands
+from sim.demands.visit_places import Places, visits_together
 from tests.networks import closed, poisson
 from tests.sim.analysis.test_bounds import constant, simulated
 

@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.ceph.spec import CephSpec
-from models.prices import cost
+from models.ceph.spec.spec import CephSpec
+from models.shared.prices import cost
 from models.store import spec_of
 from sim.capacity.growth import Growth, Range, check_growth, likely, read_growth, scenarios, spec_at
 from tests.ceph_clusters import WITH_DB, ceph
 from tests.paths import EXAMPLES
 from tests.specs import minio
 from traces.errors import InputError
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 
 GROWTH = {
     "months": 12,

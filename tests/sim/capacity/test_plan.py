@@ -10,7 +10,7 @@ import sim.capacity.health
 from cli.parse.slo import parse_slo
 from models.ceph.growth import GROWTH
 from models.ceph.mechanisms.rocksdb import level_targets, rocksdb_defaults
-from models.prices import cost
+from models.shared.prices import cost
 from models.store import spec_of
 from sim.capacity.contradictions import contradictions, created_rate_ops
 from sim.capacity.growth import Growth, likely, scenarios, spec_at, with_object_size
@@ -22,7 +22,7 @@ from tests.ceph_clusters import ceph
 from tests.paths import EXAMPLES
 from tests.specs import minio
 from traces.errors import InputError
-from traces.spec_file import load_mapping, override, validated
+from traces.spec.spec_file import load_mapping, override, validated
 
 EXAMPLE = EXAMPLES / "ceph" / "billion-objects.yaml"
 CORES, RATE, MONTHS = 8, 4000.0, 24

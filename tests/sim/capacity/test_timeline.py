@@ -27,7 +27,7 @@ from tests.paths import EXAMPLES
 from tests.runs import run_of
 from tests.specs import minio
 from traces.errors import InputError
-from traces.spec_file import override
+from traces.spec.spec_file import override
 from traces.workload.generate import generate
 
 EXAMPLE = EXAMPLES / "ceph" / "billion-objects.yaml"

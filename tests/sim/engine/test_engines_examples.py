@@ -10,7 +10,7 @@ from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
 from tests.paths import EXAMPLES
 from tests.sim.engine.test_engines import assert_identical
-from traces.spec_file import load_mapping
+from traces.spec.spec_file import load_mapping
 from traces.workload.generate import generate
 
 STORES = sorted(p for p in EXAMPLES.rglob("*.yaml") if {"store", "workload"} <= load_mapping(p).keys())

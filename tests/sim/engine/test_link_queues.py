@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models.links import QUEUED_BYTES, acknowledged_rounds, link
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network
@@ -16,6 +15,7 @@ from models.network.route import Route, Visit, single
 from models.network.scenario import Action, Kind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Station
+from models.shared.links import QUEUED_BYTES, acknowledged_rounds, link
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Failure, Outcome, Program
 from sim.engine.reference import engine as simpy_engine

@@ -11,7 +11,7 @@ from models.network.route import Route, Stage, Visit, single
 from models.network.scenario import Action, Kind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Station
-from sim.analysis.service_demands import mean_demands
+from sim.demands.service_demands import mean_demands
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine

@@ -17,7 +17,7 @@ from cli.pages.failures import write_failures_page
 from cli.parse.failure import parse_failure
 from cli.parse.slo import parse_slo
 from cli.tables.failures import failure_grids, findings
-from models.minio.layout import read_quorum, write_quorum
+from models.minio.spec.layout import read_quorum, write_quorum
 from models.network.scenario import Kind
 from models.store import Spec, compile_spec, load_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from cli.parse.failure import parse_failure
-from models.faults import Outage, merged, outage_actions
 from models.network.scenario import Kind
+from models.shared.faults import Outage, merged, outage_actions
 from models.store import Spec, compile_spec, load_spec, spec_of, store_of
 from sim.analysis.bounds import bounds
-from sim.analysis.capacity import capacity_of
-from sim.analysis.run_end import compile_until_end
-from sim.analysis.service_demands import mean_demands
+from sim.demands.run_end import compile_until_end
+from sim.demands.service_demands import mean_demands
+from sim.saturation.capacity import capacity_of
 from sim.simulate import simulate
 from tests.paths import EXAMPLES
 from tests.profiles import NIGHTLY
 from traces.errors import InputError
 from traces.run import Run
-from traces.spec_file import load_mapping, override
+from traces.spec.spec_file import load_mapping, override
 from traces.workload.generate import generate
 
 _SHORT = "workload.operations=60"

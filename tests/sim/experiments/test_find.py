@@ -16,7 +16,7 @@ from cli.figures.find import limit_figures
 from cli.parse.goal import parse_goal, parse_target
 from cli.parse.slo import parse_slo
 from cli.tables.find import limit_found
-from models.field_paths import resolved
+from models.spec.field_paths import resolved
 from models.store import compile_spec, spec_of
 from sim.analysis.bounds import bounds
 from sim.experiments.find_best import Best, find_best
@@ -30,7 +30,7 @@ from sim.replication.replicate import replicate
 from sim.replication.summaries import FIGURES, EngineWork
 from tests.specs import minio
 from traces.errors import InputError
-from traces.spec_file import override
+from traces.spec.spec_file import override
 from traces.workload.generate import generate
 
 P99 = Target("GET", "p99")

@@ -14,17 +14,17 @@ from cli.parse.slo import parse_slo
 from cli.tables.failures import opening
 from cli.tables.find import limit_found, limit_opening
 from models.store import load_spec, spec_of, store_of
-from sim.analysis.capacity import capacity_of
 from sim.experiments.failures import FailureExperiment, failures
 from sim.experiments.find_best import find_best
 from sim.experiments.find_limit import Limit, LimitTrial, find_limit
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
+from sim.saturation.capacity import capacity_of
 from sim.simulate import simulate
 from tests.paths import EXAMPLES
 from tests.sim.experiments.test_fault_times import FEW, SIX
 from traces.errors import InputError
-from traces.spec_file import override
+from traces.spec.spec_file import override
 from traces.workload.generate import generate
 
 _SMALL = [

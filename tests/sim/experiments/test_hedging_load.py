@@ -14,7 +14,7 @@ from models.store import load_spec
 from sim.experiments.sweep import Settings
 from sim.experiments.whatif import WhatIfExperiment, whatif
 from sim.simulate import simulate
-from traces.spec_file import load_mapping, override
+from traces.spec.spec_file import load_mapping, override
 
 SIX = """
 store: minio

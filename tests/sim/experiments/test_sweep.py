@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import sim.experiments.sweep
 from cli.parse.slo import parse_slo
 from cli.parse.vary import parse_variation
-from models.ceph.spec import CephSpec
-from models.field_paths import paths_of, resolved
-from models.minio.spec import MinioSpec
+from models.ceph.spec.spec import CephSpec
+from models.minio.spec.spec import MinioSpec
+from models.spec.field_paths import paths_of, resolved
 from models.store import spec_of
 from sim.experiments.measures import Measures, difference
 from sim.experiments.sweep import Job, Settings, simulated, sweep

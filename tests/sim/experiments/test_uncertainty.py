@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from models.origins import origins_of
+from models.spec.origins import origins_of
+from models.spec.uncertainty import Uncertain, uncertain
 from models.store import spec_of
-from models.uncertainty import Uncertain, uncertain
 from sim.experiments.sweep import Settings
 from sim.experiments.uncertainty import assumed_effects, uncertainty_band
 from tests.cli.commands.test_simulate import tailcast

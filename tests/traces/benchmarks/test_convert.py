@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from traces.benchmarks.convert import convert
 from traces.benchmarks.converted import Converted
 from traces.errors import InputError
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 from traces.workload.generate import generate
 from traces.workload.sizes import SizeDistribution
 from traces.workload.workload import Workload

@@ -11,7 +11,7 @@ from traces.fitting.operations import has_order
 from traces.fitting.reuse import fit_reuse
 from traces.fitting.similarity import comparable_trace, compare_figures
 from traces.fitting.workload import fit_workload
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 from traces.statistics.hit_ratio import hit_ratios
 from traces.statistics.reuse_distance import reuse_distances
 from traces.workload.generate import generate

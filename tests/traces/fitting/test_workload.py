@@ -20,7 +20,7 @@ from traces.fitting.workload import Fitted, fit_workload
 from traces.operations import OPS
 from traces.random_streams import uniforms
 from traces.run import Run, read_trace_or_run, trace_of_run
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 from traces.statistics.characteristics import figures
 from traces.trace import Pacing, Trace
 from traces.workload.arrivals import Constant, Mmpp2, Poisson, Process, Profile, RateStep, arrival_times

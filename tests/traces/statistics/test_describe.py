@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from traces.operations import OPS
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 from traces.statistics.describe import WINDOWS, describe
 from traces.trace import TRACE_SCHEMA, Pacing, Trace
 from traces.workload.generate import generate

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.small_traces import reads, trace_of
 from traces.errors import InputError
 from traces.origin import Origin
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 from traces.statistics.burstiness import dispersion
 from traces.statistics.popularity import objects_of
 from traces.statistics.reuse_distance import reuse_distances

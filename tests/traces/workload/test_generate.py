@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from traces.operations import OPS
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 from traces.trace import Pacing, Trace
 from traces.workload.generate import CYCLE, PAGE, generate
 from traces.workload.workload import Workload

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from traces.spec_file import override
+from traces.spec.spec_file import override
 from traces.workload.loops import loop_note, one_loop
 
 OPEN = {"workload": {"rate": 5, "arrivals": "mmpp2", "operations": 3}}

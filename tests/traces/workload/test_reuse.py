@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.paths import EXAMPLES
 from traces.errors import InputError
 from traces.operations import DELETE, GET, LIST, PUT
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 from traces.statistics.popularity import objects_of
 from traces.statistics.reuse_distance import previous, reuse_distances
 from traces.workload.generate import generate

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.paths import EXAMPLES
 from traces.errors import InputError
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 from traces.workload.arrivals import Mmpp2
 from traces.workload.keys import WriteOnceReadOnce
 from traces.workload.workload import Workload, load_workload

@@ -13,8 +13,8 @@ import recover_truth
 import yaml
 
 from cli.pages.calibration import write_calibration_page
-from models.client_policy import ClientPolicies
-from models.spec_values import with_values
+from models.shared.client_policy import ClientPolicies
+from models.spec.spec_values import with_values
 from models.store import spec_of
 from sim.simulate import simulate
 from tests.browser import CHROMIUM, opened

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.spec_values import value_at, with_values
+from models.spec.spec_values import value_at, with_values
 from models.store import compile_spec, spec_of
 from sim.simulate import simulate
 from tests.specs import minio

@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from models.spec_values import with_values
+from models.spec.spec_values import with_values
 from models.store import spec_of
 from tests.cli.commands.test_simulate import tailcast
 from tests.models.test_store import EXAMPLE

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from cli.pages.calibration import rows_grid, words, write_calibration_page
-from models.spec_values import with_values
+from models.spec.spec_values import with_values
 from models.store import spec_of
 from sim.simulate import simulate
 from tests.cli.commands.test_simulate import tailcast

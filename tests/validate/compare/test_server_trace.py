@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.spec_values import with_values
+from models.spec.spec_values import with_values
 from models.store import compile_spec, spec_of
 from sim.simulate import simulate
 from tests.runs import MEASURED, run_of

@@ -21,7 +21,7 @@ from tests.models.test_store import EXAMPLE
 from tests.runs import MEASURED, run_of
 from traces.errors import InputError
 from traces.run import Run
-from traces.spec_file import load_mapping
+from traces.spec.spec_file import load_mapping
 from traces.statistics.summary import latencies, summarise
 from traces.workload.generate import generate
 from validate.calibration.profile import Estimate, FittedRun, Profile

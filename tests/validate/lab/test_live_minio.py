@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.client_policy import ClientPolicies, Hedge
-from models.multipart import Multipart
+from models.shared.client_policy import ClientPolicies, Hedge
+from models.shared.multipart import Multipart
 from tests.small_traces import reads, trace_of
 from traces.statistics.summary import summarise
 from traces.trace import Pacing

@@ -12,7 +12,7 @@ from tests.paths import SAMPLES
 from tests.specs import minio
 from traces.errors import InputError
 from traces.results.importing import import_results, result_files
-from traces.spec_file import load_mapping
+from traces.spec.spec_file import load_mapping
 from validate.calibration.published import doubts_of, published_rows
 from validate.reference.doubtful_rows import doubtful_rows
 from validate.reference.rows import rows_of

@@ -12,7 +12,7 @@ from models.store import spec_of
 from tests.cli.commands.test_simulate import tailcast
 from tests.specs import minio
 from traces.errors import InputError
-from traces.spec_file import override
+from traces.spec.spec_file import override
 from validate.reference.cases import UserTable
 from validate.reference.forecast import forecast
 from validate.reference.rows import is_steady, rows_of

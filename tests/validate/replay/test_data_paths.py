@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from models.client_policy import ClientPolicies
-from models.multipart import MOST_PARTS, Multipart
+from models.shared.client_policy import ClientPolicies
+from models.shared.multipart import MOST_PARTS, Multipart
 from models.store import spec_of
 from tests.conftest import StubStore
 from tests.small_traces import trace_of

@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from cli.main import main
-from models.client_policy import ClientPolicies, Hedge
-from models.multipart import Multipart
+from models.shared.client_policy import ClientPolicies, Hedge
+from models.shared.multipart import Multipart
 from tests.conftest import ACCESS_KEY, SECRET_KEY, StubStore
 from tests.paths import EXAMPLES
 from tests.small_traces import reads, trace_of

@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 
 from models.devices.hdd import Hdd
 from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
-from traces.spec_file import load_mapping, validated
-from traces.units import Bytes, BytesPerSecond, Seconds
+from traces.spec.spec_file import load_mapping, validated
+from traces.spec.units import Bytes, BytesPerSecond, Seconds
 from traces.workload.distributions import Strict
 
 MOST_PER_REQUEST_BYTES = 1 << 20

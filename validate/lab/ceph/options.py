@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from traces.errors import InputError
-from traces.suggestions import instead
+from traces.spec.suggestions import instead
 from validate.lab.store import Form
 
 DAEMONS = ("global", "mon", "mgr", "osd", "rgw")

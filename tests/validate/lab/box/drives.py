@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 from validate.lab.box.drives import Drive
 from validate.lab.box.shape import DriveShape
 

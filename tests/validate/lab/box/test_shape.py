@@ -9,7 +9,7 @@ import pytest
 
 from tests.paths import ROOT
 from traces.errors import InputError
-from traces.spec_file import validated
+from traces.spec.spec_file import validated
 from validate.lab.box.shape import Shape, read_shape
 
 DRIVES = {"read": "5ms", "write": {"constant": "4ms", "distribution": {"kind": "gamma", "cv": 0.5}}}

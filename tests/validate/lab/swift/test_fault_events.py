@@ -6,7 +6,7 @@ import pytest
 
 from models.store import spec_of
 from tests.paths import ROOT
-from traces.spec_file import load_mapping
+from traces.spec.spec_file import load_mapping
 from validate.lab.faults import LabFault
 from validate.lab.store import Form, Node, Store
 from validate.lab.swift.fault_events import fault_event

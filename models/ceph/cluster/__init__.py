@@ -1,0 +1,1 @@
+"""Ceph's stations, and where objects are."""

@@ -1,0 +1,120 @@
+"""The rows of the placement table: the OSDs of an object's parts and of its bucket index shard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.ceph.faults.osd_map import Epoch, acting
+from models.ceph.mechanisms.crush import NO_OSD, FailureDomain, place
+from models.ceph.mechanisms.resharding import Reshard
+from models.ceph.spec.spec import CephSpec
+from traces.random_streams import stream_id, uniforms
+
+PARALLEL_STREAMS = 4
+"""RADOS objects of one S3 object that a gateway transfers in parallel: windows of 16 MiB in stripes of 4 MiB."""
+
+_MAX_SHARD_STATIONS = 8192  # with more index shards than this, none is busy, and several share a station
+
+Osds = NDArray[np.int32]
+Pool = int | Literal["index"]
+"""A parallel stream of the data pool, or the index pool."""
+
+
+class Rows:
+    """The rows, each of which is the place of an object; they are spread evenly over placement groups and index shards.
+
+    Attributes:
+        shards: number of stations for the index shards of all buckets.
+        count: number of rows.
+    """
+
+    def __init__(self, spec: CephSpec, reshards: Sequence[Reshard] = ()):
+        self.spec, self.reshards = spec, reshards
+        buckets = spec.workload.total_buckets
+        self.shards = min(spec.buckets.shards * buckets, _MAX_SHARD_STATIONS) if spec.access.via_gateways else 1
+        most = min(max((r.new_shards for r in reshards), default=0) * buckets, _MAX_SHARD_STATIONS)
+        self.count = -(-max(spec.pools.pg_num, 1024, most) // self.shards) * self.shards
+        self._placed = cache(self._place)
+
+    def data(self, out: frozenset[int] = frozenset()) -> Osds:
+        """Return the OSDs of the data pool's placement groups while some are out, shape (pg_num, width)."""
+        with_data = frozenset(osd for osd in out if osd < self.spec.osds)
+        return self._placed(self.spec.pools.pg_num, self.spec.pools.data.width, with_data, 0)
+
+    def stream(self, stream: int, epoch: Epoch) -> Osds:
+        """Return the OSDs that serve each row's RADOS object in a stream, then `NO_OSD`, shape (rows, width)."""
+        return acting(self.data(epoch.out), epoch.down)[self.groups(stream)]
+
+    def missing(self, stream: int, epoch: Epoch) -> NDArray[np.int64]:
+        """Return the number of missing data chunks of an erasure code in each row, shape (rows,)."""
+        chunks = self.data(epoch.out)[:, : self.spec.pools.data.data_shards]
+        gone = np.isin(chunks, list(epoch.down)) | (chunks == NO_OSD)
+        missing: NDArray[np.int64] = gone.sum(axis=1)[self.groups(stream)]
+        return missing
+
+    def index(self, epoch: Epoch) -> Osds:
+        """Return the OSDs that serve each row's index shard, shape (rows, index_replicas)."""
+        row = np.arange(self.count)
+        osds = self._placed_index(self.shards, epoch.out, 1)[row % self.shards]
+        for number in epoch.resharded:
+            rows = self.of_bucket(self.reshards[number].bucket)
+            shards = self.new_shards(number)
+            osds[rows] = self._placed_index(shards, epoch.out, 2 + number)[np.arange(len(rows)) % shards]
+        return acting(osds, epoch.down)
+
+    def tokens(self, epoch: Epoch) -> NDArray[np.int64]:
+        """Return the index shard of each row; initial shards are numbered first, then those of each reshard."""
+        tokens = np.arange(self.count) % self.shards
+        first = self.shards
+        for number in range(len(self.reshards)):
+            if number in epoch.resharded:
+                rows = self.of_bucket(self.reshards[number].bucket)
+                tokens[rows] = first + np.arange(len(rows)) % self.new_shards(number)
+            first += self.new_shards(number)
+        return tokens
+
+    def new_shards(self, number: int) -> int:
+        """Return the number of stations for the shards of a reshard."""
+        event = self.reshards[number]
+        return min(event.new_shards, len(self.of_bucket(event.bucket)))
+
+    def of_bucket(self, bucket: int) -> NDArray[np.int64]:
+        """Return the rows of a bucket, in order, with those of other buckets on the same shard stations."""
+        buckets = self.spec.workload.total_buckets
+        first, end = bucket * self.shards // buckets, -(-(bucket + 1) * self.shards // buckets)
+        shard = np.arange(self.count) % self.shards
+        return np.flatnonzero((shard >= first) & (shard < end))
+
+    def groups(self, stream: int) -> NDArray[np.int64]:
+        """Return the placement group of each row's RADOS object in a stream."""
+        order: NDArray[np.int64] = np.argsort(uniforms(stream, stream_id("ceph/rows"), 0, self.count), kind="stable")
+        return order % self.spec.pools.pg_num
+
+    def _placed_index(self, shards: int, out: frozenset[int], seed: int) -> Osds:
+        """Return the OSDs of index shards; those that have only indexes are numbered after the others."""
+        spec, replicas = self.spec, self.spec.index_replicas
+        if spec.index is None:
+            return self._placed(shards, replicas, out, seed)
+        own_out = frozenset(osd - spec.osds for osd in out if osd >= spec.osds)
+        domain = spec.pools.failure_domain
+        own = _placed(shards, replicas, spec.hosts.count, spec.index.drives, domain, own_out, seed)
+        return np.where(own == NO_OSD, NO_OSD, own + np.int32(spec.osds))
+
+    def _place(self, groups: int, width: int, out: frozenset[int], seed: int) -> Osds:
+        hosts, domain = self.spec.hosts, self.spec.pools.failure_domain
+        return _placed(groups, width, hosts.count, self.spec.osds_per_host, domain, out, seed)
+
+
+@lru_cache(maxsize=64)
+def _placed(
+    groups: int, width: int, hosts: int, drives: int, domain: FailureDomain, out: frozenset[int], seed: int
+) -> Osds:
+    """Return the OSDs of placement groups; cached, because runs of the same cluster have the same."""
+    osds = place(groups, width, hosts, drives, domain, down=out, seed=seed)
+    osds.flags.writeable = False
+    return osds

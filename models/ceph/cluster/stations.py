@@ -1,0 +1,423 @@
+"""The stations of a Ceph cluster, and the placement table that maps objects to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, Pool, Rows
+from models.ceph.demands.cost_functions import NOTHING, CostFunctions
+from models.ceph.faults.fault_timeline import fault_timeline, gateway_outages
+from models.ceph.faults.osd_map import Epoch
+from models.ceph.faults.peering_gates import PeeringGates
+from models.ceph.mechanisms.crush import NO_OSD
+from models.ceph.mechanisms.osd_threads import has_pg_locks, usable_cores
+from models.ceph.mechanisms.releases import default
+from models.ceph.spec.access import Mysql
+from models.ceph.spec.sections import IndexDrives
+from models.ceph.spec.spec import CephSpec
+from models.network.discipline import Discipline
+from models.network.route import Visit
+from models.network.scenario import Action, Kind
+from models.network.station import UNBOUNDED, Bound, Choice, Group, Indices, Member, Station
+from models.shared.clients import ClientStations, HostStations
+from models.shared.faults import speeds
+from models.shared.links import link
+from models.shared.proxies import ProxyStations
+
+_CHOICES = {
+    "round robin": Choice.ROUND_ROBIN,
+    "random": Choice.RANDOM,
+    "least outstanding": Choice.LEAST_OUTSTANDING,
+    "power of two": Choice.POWER_OF_TWO,
+}
+_COMMIT_ACCESSES = 4
+"""Accesses of a commit, between which a drive serves others: the log of RocksDB, a sync, that of BlueFS, a sync.
+
+A batch that has data which are not deferred syncs these first (force_flush in BlueStore::_kv_sync_thread). A sync takes
+a third of the device's `flush`, which is the time of all accesses after the first.
+"""
+_GATEWAY_PARTS = ("cpu", "up", "down", "slots", "reads", "dma")
+
+Table = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Osd:
+    """The places of an OSD's parts: columns of the placement table, or of the member that a group binds."""
+
+    role: Indices
+    parts: tuple[str, ...]
+    first: int
+    group: int | None = None
+    is_of_data: bool = True
+
+    def __getattr__(self, part: str) -> Member | Bound:
+        return _place(self.first + self.parts.index(part), self.group, *self.role, part)
+
+
+def _worker_threads(spec: CephSpec) -> int:
+    return spec.osd.threads or int(default("osd worker threads", spec.release, spec.defaults_of_hdd))
+
+
+def _osd_parts(spec: CephSpec) -> tuple[str, ...]:
+    """Return the names of an OSD's stations, in the order of their columns; those of its host are shared."""
+    parts = ["cpu", "up", "down", "drive", "latency", "kv", "throttle", "threads"]
+    if spec.db:
+        parts.append("db")
+    if spec.hosts.cluster_nic:
+        parts += ["cluster_up", "cluster_down"]
+    if spec.hosts.dma_bandwidth:
+        parts.append("dma")
+    if has_pg_locks(spec.pools.pg_num * spec.pools.data.width / spec.osds, _worker_threads(spec)):
+        parts.append("lock")
+    return tuple(parts)
+
+
+class Stations:
+    """Numbers the stations of a spec and builds the placement table.
+
+    A row of the table is the place of an object: for each parallel stream (a RADOS object of it) the OSDs of its
+    placement group, then, if there are gateways, the token of its bucket index shard and the OSDs of that. Rows are
+    spread evenly over placement groups and shards. If faults change the OSD map, the table has the columns of all
+    epochs next to each other; a group for each stream, and one for the index, binds a request at its first visit to
+    the columns of the current epoch.
+
+    Attributes:
+        all: the stations.
+        clients: those of the client machines.
+        batches: the gate at which deferred writes wait for their batch; None: they do not. It is the same for all
+            OSDs: the replicas of an object are deferred together, so their intervals begin together.
+        placements, groups, scenario: those of the network.
+    """
+
+    def __init__(self, spec: CephSpec, costs: CostFunctions):
+        self.spec = spec
+        self._depth = costs.drive.queue_depth
+        self._member_s = costs.commit_member_s
+        self._threads = _worker_threads(spec)
+        self._deferred = costs.deferred_limit
+        # Commits and data take turns on a drive that has both, and no part of an access that overlaps with others.
+        alone = spec.db is None and spec.hosts.osds_per_drive == 1 and spec.osd.backend == "bluestore"
+        self._commits_on_drive = alone and costs.drive.has_one_access
+        self._flush_s = spec.device.flush / (_COMMIT_ACCESSES - 1) if self._commits_on_drive else 0.0
+        self.all: list[Station] = []
+        hosts, gateways = spec.hosts, spec.gateways
+        self.latency = self._add("network latency", "network latency", Discipline.INFINITE_SERVER)
+        if not spec.client.on_storage_hosts:
+            self._add_clients()
+        daemons = spec.osds_per_host + spec.index_osds_per_host
+        cores = usable_cores(hosts.cores.effective(spec.osd_cores), daemons, spec.osd.contention)
+        self.host_cpus: list[int] = []
+        self._names = _osd_parts(spec)
+        self._parts = len(self._names)
+        self.has_pg_locks = "lock" in self._names
+        self._osds = np.empty((spec.osds + hosts.count * spec.index_osds_per_host, self._parts), np.int32)
+        # Work of a gateway takes longer than the quantum of a scheduler, unlike that of an OSD.
+        order = Discipline.PROCESSOR_SHARING if spec.shares_cores else Discipline.SIRO
+        for h in range(hosts.count):
+            cpu = self._add(f"host {h} cpu", "osd host cpu", order, cores, (h,))
+            self.host_cpus.append(cpu)
+            of_host = self._host_links(h)
+            of_host |= {"cpu": cpu, "latency": self.latency, "lock": self.latency}
+            for number, osd in enumerate(range(h * spec.osds_per_host, (h + 1) * spec.osds_per_host)):
+                if spec.db and number % spec.db.osds_per_device == 0:
+                    db, depth = number // spec.db.osds_per_device, spec.db.device.queue_depth
+                    of_host["db"] = self._add(f"host {h} db {db}", "db device", Discipline.FIFO, depth, (h, db))
+                if number % hosts.osds_per_drive == 0:
+                    name = f"osd {osd} drive"
+                    of_host["drive"] = self._add(name, "drive", Discipline.FIFO, self._depth, (h, number))
+                mine = of_host | self._osd(osd, (h, number), self._commits_on_drive)
+                self._osds[osd] = [mine[name] for name in self._names]
+            if spec.index:
+                self._add_index_osds(h, spec.index, of_host)
+        if spec.client.on_storage_hosts:
+            names = [name for name in ("cpu", "up", "down", "dma") if name in self._names]
+            columns = self._osds[: spec.osds : spec.osds_per_host, [self._names.index(name) for name in names]]
+            self._add_clients([HostStations(**dict(zip(names, row, strict=True))) for row in columns.tolist()])
+        self.groups: tuple[Group, ...] = ()
+        self._processes: list[int] = []
+        if spec.shares_cores and spec.faults:
+            self._processes = [
+                self._add(f"rgw {g} process", "rgw process", Discipline.INFINITE_SERVER, indices=(g,))
+                for g in range(gateways.count)
+            ]
+        if spec.access.via_gateways:
+            members = [self._gateway(g) for g in range(gateways.count)]
+            self.groups = (Group(_CHOICES[gateways.balance], np.array(members, np.int32), role="gateways"),)
+        self.groups += self.clients.groups
+        if isinstance(spec.access, Mysql) and spec.access.log_writers:
+            turns = spec.workload.total_buckets * spec.access.log_writers
+            self.logs = self._add("database logs", "database log", Discipline.POOL, turns)
+        self.timeline = fault_timeline(spec, costs)
+        self.rows = Rows(spec, self.timeline.reshards)
+        self._gates: PeeringGates | None = None
+        self._first_map: int | None = None
+        self.decodes = 0
+        self._shards = self._add_shards()
+        self._first_lock = len(self.all)
+        if self.has_pg_locks:
+            for number in range(spec.pools.pg_num * self.width):
+                self._add(f"pg lock {number}", "pg lock", Discipline.POOL, indices=divmod(number, self.width))
+        self.scenario: list[Action] = []
+        self.batches: int | None = None
+        if spec.bluestore.defer_interval and spec.osd.backend == "bluestore":
+            self.batches = self._add(
+                "deferred batches", "gate", Discipline.GATE, 1, ("deferred",), period_s=spec.bluestore.defer_interval
+            )
+        self._slow_down()
+        self.placements: tuple[Table, ...] = (np.hstack(self._blocks(Epoch())),)
+        self._add_faults()
+        self.proxy: ProxyStations | None = None
+        if spec.access.via_gateways and spec.proxy is not None:
+            self.proxy = ProxyStations.added(spec.proxy, self._take, spec.network.queue)
+
+    def _add_clients(self, hosts: Sequence[HostStations] = ()) -> None:
+        """Add the client machines, whose group follows that of the gateways."""
+        spec = self.spec
+        group = 1 if spec.access.via_gateways else 0
+        self.clients = ClientStations(
+            spec.client, self._take, hosts=hosts, group=group, latency=self.latency,
+            connections=spec.network.connections(spec.client.nic), queue=spec.network.queue,
+        )  # fmt: skip
+
+    @property
+    def width(self) -> int:
+        """Number of OSDs of a placement group of the data pool."""
+        return self.spec.pools.data.width
+
+    def osd(self, stream: int, member: int) -> Osd:
+        """Return the OSD with chunk or replica `member` of the RADOS object in a stream; member 0 is the primary."""
+        return Osd(("osd", stream, member), self._names, *self._at(stream, member * self._parts))
+
+    @property
+    def shard(self) -> Member | Bound:
+        """The token of an object's bucket index shard."""
+        return _place(*self._at(PARALLEL_STREAMS, 0), "shard")
+
+    def index_osd(self, member: int) -> Osd:
+        """Return an OSD of an object's bucket index shard; member 0 is the primary."""
+        at = self._at(PARALLEL_STREAMS, 1 + member * self._parts)
+        return Osd(("index osd", member), self._names, *at, is_of_data=False)
+
+    def decoders(self, stream: int) -> list[Member | Bound]:
+        """Return where a read decodes, one place per missing chunk; a gate that is always open for other rows."""
+        parts = self.width * self._parts
+        return [
+            _place(*self._at(stream, parts + missing), "decoder", stream, missing) for missing in range(self.decodes)
+        ]
+
+    def gates(self, pool: Pool, writes: bool) -> tuple[Visit, ...]:
+        """Return the gates before operations on a placement group; none if no fault shuts gates."""
+        return self._gates.visits(pool, writes) if self._gates else ()
+
+    def _at(self, block: int, column: int) -> tuple[int, int | None]:
+        """Return the place of a column in the block of a stream, or in the last block, which is the index."""
+        if self._first_map is None:
+            return block * self.width * self._parts + column, None
+        return 1 + column, self._first_map + block
+
+    @staticmethod
+    def gateway(part: str) -> Bound:
+        """Return a part of the gateway that a request is bound to."""
+        return Bound(0, _GATEWAY_PARTS.index(part))
+
+    def alive(self) -> tuple[Visit, ...]:
+        """Return a visit to the gateway's process, which takes no time unless the gateway has failed.
+
+        Gateways with cores of their own fail with these.
+        """
+        if not self._processes:
+            return ()
+        return (Visit(Bound(0, self.groups[0].members.shape[1] - 1), NOTHING),)
+
+    def _add(
+        self, name: str, role: str, discipline: Discipline, servers: int = 1, indices: Indices = (), **more: float
+    ) -> int:
+        return self._take(Station(name, role, discipline, servers, indices, **more))  # type: ignore[arg-type]
+
+    def _nic(self, kind: str, number: int, nic_bytes_per_s: float, network: str = "") -> tuple[int, int]:
+        """Add a NIC; its rate takes as many connections as it has servers, each of which has a largest rate."""
+        name = f"{kind} {number} {network}".strip()
+        section = self.spec.network
+        servers = section.connections(nic_bytes_per_s)
+        up, down = (
+            self._take(link(
+                f"{name} {way}", "network", (kind, number, network, way), nic_bytes_per_s, section.queue, servers
+            ))
+            for way in ("up", "down")
+        )  # fmt: skip
+        return up, down
+
+    def _host_links(self, h: int) -> dict[str, int]:
+        """Add the NICs of a host, and what limits its DMA; return their stations by name."""
+        up, down = self._nic("host", h, self.spec.hosts.nic)
+        found = {"up": up, "down": down}
+        if self.spec.hosts.cluster_nic:
+            found["cluster_up"], found["cluster_down"] = self._nic("host", h, self.spec.hosts.cluster_nic, "cluster")
+        if self.spec.hosts.dma_bandwidth:
+            found["dma"] = self._add(f"host {h} dma", "host dma", Discipline.PROCESSOR_SHARING, indices=(h,))
+        return found
+
+    def _add_index_osds(self, h: int, index: IndexDrives, of_host: dict[str, int]) -> None:
+        """Add the OSDs of a host that have only bucket indexes, after all those with data."""
+        first, device = self.spec.osds + h * index.drives, index.device
+        in_turns = device.has_one_access and self.spec.osd.backend == "bluestore"
+        for number, osd in enumerate(range(first, first + index.drives)):
+            drive = self._add(f"osd {osd} drive", "index drive", Discipline.FIFO, device.queue_depth, (h, number))
+            mine = of_host | {"drive": drive, "db": drive} | self._osd(osd, (h, number, "index"), in_turns)
+            self._osds[osd] = [mine[name] for name in self._names]
+
+    def _osd(self, osd: int, indices: Indices, commits_on_drive: bool) -> dict[str, int]:
+        """Add the stations of an OSD alone, but for its drive; return them by name."""
+        return {
+            "kv": self._add(
+                f"osd {osd} kv", "kv sync", Discipline.GROUP_COMMIT, 1, indices, batch_item_s=self._member_s,
+                shares_server=commits_on_drive, parts=_COMMIT_ACCESSES if commits_on_drive else 1,
+                flush_s=self._flush_s,  # of data: OSDs of the index have none
+            ),
+            "throttle": self._add(f"osd {osd} deferred", "deferred writes", Discipline.POOL, self._deferred, indices),
+            "threads": self._add(f"osd {osd} threads", "osd threads", Discipline.POOL, self._threads, indices),
+        }  # fmt: skip
+
+    def _gateway(self, g: int) -> tuple[int, ...]:
+        gateways = self.spec.gateways
+        if self.spec.shares_cores:
+            cpu = self.host_cpus[g % len(self.host_cpus)]
+        else:
+            cores = self.spec.gateway_cores.effective(min(gateways.cores.count, gateways.scales_to))
+            cpu = self._add(f"rgw {g} cpu", "rgw cpu", Discipline.SIRO, cores, (g,))
+        parts = [name for name in ("up", "down", "dma") if name in self._names]
+        if self.spec.collocated:
+            host = g % self.spec.hosts.count * self.spec.osds_per_host
+            up, down, *dma = (int(self._osds[host, self._names.index(name)]) for name in parts)
+        else:
+            up, down, *dma = self._nic("rgw", g, gateways.nic)
+        threads = gateways.threads or int(default("rgw_thread_pool_size", self.spec.release))
+        slots = threads if gateways.frontend == "civetweb" else gateways.max_requests
+        limit = UNBOUNDED if gateways.queue is None else gateways.queue
+        slot = self._add(f"rgw {g} slots", "rgw slots", Discipline.POOL, slots, (g,), queue_limit=limit)
+        read = self._add(f"rgw {g} reads", "rgw reads", Discipline.POOL, gateways.reads_in_flight, (g,))
+        process = self._processes[g : g + 1]
+        return cpu, up, down, slot, read, *dma, *process
+
+    def _add_shards(self) -> int:
+        """Add the tokens of the initial index shards, then those of each reshard; return the index of the first."""
+        first = len(self.all)
+        if self.spec.access.via_gateways:
+            for shard in range(self.rows.shards):
+                self._add(f"index shard {shard}", "index shard", Discipline.POOL, indices=(shard,))
+            for number in range(len(self.timeline.reshards)):
+                for shard in range(self.rows.new_shards(number)):
+                    name = f"index shard {shard} after reshard {number}"
+                    self._add(name, "index shard", Discipline.POOL, indices=(shard, number))
+        return first
+
+    def _blocks(self, epoch: Epoch) -> list[Table]:
+        """Return the columns of each stream, then those of the index if there is one."""
+        blocks = []
+        for stream in range(PARALLEL_STREAMS):
+            members = self.rows.stream(stream, epoch)
+            found = self._osds[members]
+            if self.has_pg_locks:
+                locks = self._first_lock + self.rows.groups(stream)[:, None] * self.width + np.arange(self.width)
+                lock = self._names.index("lock")
+                found[..., lock] = np.where(members == NO_OSD, found[..., lock], locks)
+            parts = found.reshape(self.rows.count, -1)
+            if self.decodes:
+                missing = self.rows.missing(stream, epoch)[:, None] > np.arange(self.decodes)
+                parts = np.hstack([parts, np.where(missing, parts[:, :1], self._osds[-1, 0])])
+            blocks.append(parts.astype(np.int32))
+        if self.spec.access.via_gateways:
+            tokens = (self._shards + self.rows.tokens(epoch))[:, None]
+            parts = self._osds[self.rows.index(epoch)].reshape(self.rows.count, -1)
+            blocks.append(np.hstack([tokens, parts]).astype(np.int32))
+        return blocks
+
+    def _add_faults(self) -> None:
+        """Add the effects of faults to the network."""
+        timeline = self.timeline
+        if timeline.gateways:
+            members = np.array(self._processes, np.int32)[:, None] if self._processes else self.groups[0].members
+            redispatch = self.spec.gateways.redispatch
+            self.scenario += gateway_outages(timeline.gateways, members, not self.spec.collocated, redispatch)
+        if timeline.epochs != (Epoch(),):
+            # An always open gate replaces the lost members of a placement group: visits there take no time.
+            open_gate = self._add("nowhere", "osd that is down", Discipline.GATE)
+            self._osds = np.vstack([self._osds, np.full(self._parts, open_gate, np.int32)])
+            self._bind(timeline.epochs)
+        if timeline.reshards or timeline.outages:
+            self._gates = PeeringGates(self.spec, self.rows, timeline, self._take, len(self.groups))
+            self.placements += (self._gates.table,)
+            self.groups += self._gates.groups
+            self.scenario += self._gates.scenario
+
+    def _slow_down(self) -> None:
+        """Add slowdowns: of drives, of commits if the log is on the drive, of cores and NICs; and rebuilding."""
+        if not self.spec.faults:
+            return
+        slow, of_drive = self.timeline.slow, self.spec.hosts.osds_per_drive
+        drive, kv, latency = (
+            self._osds[: self.spec.osds, self._names.index(part)] for part in ("drive", "kv", "latency")
+        )
+        for number in sorted({slowdown[0] for slowdown in slow}):
+            osd = number * of_drive
+            name, indices = f"osd {osd} latency", (*divmod(osd, self.spec.osds_per_host), "latency")
+            latency[osd : osd + of_drive] = self._add(name, "drive", Discipline.INFINITE_SERVER, indices=indices)
+        rebuilding = tuple((osd // of_drive, at, end, speed) for osd, at, end, speed in self.timeline.rebuilding)
+        self.scenario += speeds(slow + rebuilding, drive[::of_drive].tolist())
+        self.scenario += speeds(slow, latency[::of_drive].tolist())
+        if self.spec.db is None:
+            for osd in range(of_drive):
+                self.scenario += speeds(slow, kv[osd::of_drive].tolist())
+        osds, cores = self.spec.osds_per_host, self.timeline.cores
+        self.scenario += speeds(cores, self.host_cpus)
+        for part in ("up", "down", "cluster_up", "cluster_down"):
+            if part in self._names:
+                stations = self._osds[: self.spec.osds : osds, self._names.index(part)]
+                self.scenario += speeds(self.timeline.links, stations.tolist())
+        if self.spec.collocated and not self.spec.shares_cores:
+            count, hosts = self.spec.gateways.count, self.spec.hosts.count
+            collocated = [
+                (g, start, end, speed) for host, start, end, speed in cores for g in range(host, count, hosts)
+            ]
+            self.scenario += speeds(collocated, self.groups[0].members[:, 0].tolist())
+
+    def _bind(self, maps: tuple[Epoch, ...]) -> None:
+        """Add the columns of all epochs, the groups that bind requests to them, and the actions that change epochs.
+
+        The first column of an epoch's block is a station without visits, by which the scenario names the epoch.
+        """
+        if self.spec.pools.data.is_ec:
+            lacks = (self.rows.missing(stream, epoch).max() for stream in range(PARALLEL_STREAMS) for epoch in maps)
+            self.decodes = min(int(max(lacks)), self.width - self.spec.pools.data.data_shards)
+        names = [
+            self._add(f"osd map {number}", "osd map", Discipline.GATE, indices=(number,)) for number in range(len(maps))
+        ]
+        blocks = [
+            [np.insert(block, 0, name, axis=1) for block in self._blocks(epoch)]
+            for name, epoch in zip(names, maps, strict=True)
+        ]
+        widths = [block.shape[1] for block in blocks[0]]
+        ends = np.cumsum(widths * len(maps)).reshape(len(maps), -1)
+        self.placements = (np.hstack([block for of_epoch in blocks for block in of_epoch]),)
+        self._first_map = len(self.groups)
+        for number, (width, last) in enumerate(zip(widths, ends.T, strict=True)):
+            members = np.stack([np.arange(end - width, end, dtype=np.int32) for end in last])
+            self.groups += (Group(Choice.HASH, members, 0, "osd map", (number,)),)
+        for group in range(self._first_map, len(self.groups)):
+            self.scenario += [Action(Kind.LEAVE, group, member=name) for name in names[1:]]
+            for number in range(1, len(maps)):
+                self.scenario.append(Action(Kind.LEAVE, group, maps[number].at_s, member=names[number - 1]))
+                self.scenario.append(Action(Kind.JOIN, group, maps[number].at_s, member=names[number]))
+
+    def _take(self, station: Station) -> int:
+        self.all.append(station)
+        return len(self.all) - 1
+
+
+def _place(column: int, group: int | None, *part: int | str) -> Member | Bound:
+    return Member(0, column, part) if group is None else Bound(group, column, part)

@@ -1,0 +1,1 @@
+"""What OSDs and RADOS gateways do for each request."""

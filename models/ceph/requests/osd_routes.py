@@ -1,0 +1,352 @@
+"""What the OSDs of a Ceph cluster do for a request: they read, write and remove RADOS objects.
+
+Objects are divided into a head and stripes of 4 MiB. A replicated or erasure-coded write waits for all members of the
+placement group, an erasure-coded read for as many chunks as there are data chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, Pool
+from models.ceph.cluster.stations import Osd, Stations
+from models.ceph.demands.cost_functions import NOTHING, Access, CostFunctions, of_size
+from models.ceph.demands.index_osds import of_index
+from models.ceph.requests.transfers import Transfers
+from models.ceph.spec.spec import CephSpec
+from models.network.route import Chance, Stage, Visit, single, words
+from models.network.service_demand import ServiceDemand
+from traces.operations import Op
+
+Branch = tuple[Visit, ...]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The common properties of requests with the same route.
+
+    Attributes:
+        objects: number of RADOS objects of the S3 object: its head and stripes.
+        deferred: whether its chunks are small enough to be written after the commit.
+        chunk_bytes: bytes of a chunk, for demands that do not follow from the size of each request.
+        parts: mean number of chunks that the bytes fill; an erasure code may pad them to more.
+        stream: parallel stream of its first RADOS object.
+        cached: whether the OSDs have the data in memory.
+        at_gateway: whether the gateway has the object in its cache.
+        merged: number of writes that are sent as one; chunks and RADOS objects are those of the merged write.
+        uploaded: parts of a multipart upload, of which the other properties describe one; 0: one request.
+    """
+
+    op: Op
+    objects: int = 1
+    deferred: bool = False
+    chunk_bytes: int = 0
+    parts: float = 1.0
+    stream: int = 0
+    cached: bool = False
+    at_gateway: bool = False
+    merged: float = 1.0
+    uploaded: int = 0
+
+    @property
+    def object_bytes(self) -> float:
+        """Mean bytes of a request in each of its RADOS objects."""
+        return self.parts * self.chunk_bytes / self.objects
+
+    @property
+    def windows(self) -> list[range]:
+        """The parallel streams of each window, in order."""
+        if self.objects == 1:
+            return [range(self.stream, self.stream + 1)]
+        return [
+            range(min(PARALLEL_STREAMS, self.objects - first)) for first in range(0, self.objects, PARALLEL_STREAMS)
+        ]
+
+    @property
+    def variant(self) -> str:
+        """That of the route."""
+        return words(
+            f"of {self.objects} RADOS objects" * (self.objects > 1),
+            "deferred" * self.deferred,
+            "cached" * self.cached,
+            "cached at gateway" * self.at_gateway,
+            f"in {self.uploaded} parts" * (self.uploaded > 0),
+        )
+
+
+class OsdRoutes:
+    """Builds the parts of routes on OSDs."""
+
+    def __init__(self, spec: CephSpec, costs: CostFunctions, stations: Stations):
+        self.spec, self.costs, self.at = spec, costs, stations
+        data = spec.pools.data
+        self.width, self.data_shards, self.is_ec = data.width, data.data_shards, data.is_ec
+        self.hop = Visit(stations.latency, ServiceDemand(constant=spec.network.latency))
+        self.net = Transfers(spec, costs, stations)
+        self.index_costs = of_index(costs)
+
+    def costs_of(self, osd: Osd) -> CostFunctions:
+        """Return the cost functions of an OSD, which may have only bucket indexes."""
+        return self.costs if osd.is_of_data else self.index_costs
+
+    def _read(self, kind: Kind) -> list[Stage]:
+        """The OSDs read the RADOS objects and send them."""
+        stages: list[Stage] = []
+        for streams in kind.windows:
+            if self.is_ec:
+                stages += self._read_shards(kind, streams)
+            else:
+                branches = tuple(self._read_replica(kind, stream) for stream in streams)
+                stages.append(Stage(branches, len(branches)))
+        return stages
+
+    def _read_replica(self, kind: Kind, stream: int) -> Branch:
+        """The primary reads a RADOS object and sends it."""
+        osd, parts = self.at.osd(stream, 0), kind.parts
+        read = Visit(osd.cpu, self._read_cpu(kind, parts), ties=True)
+        dma = self.net.dma(osd, self._from_drive(kind) / parts + self.net.remote_to_osds / kind.objects)
+        found = self._by_worker(osd, 1, read, *self._fetch(osd, kind, parts))
+        fetch = (*self._go(stream), *found, *dma, *self._to_gateway(osd, kind))
+        return (*self._read_token(), *fetch, *self._read_token(releases=True))
+
+    def _read_token(self, releases: bool = False) -> Branch:
+        """The gateway limits its RADOS reads that are in progress."""
+        return (Visit(self.at.gateway("reads"), NOTHING, releases),)
+
+    def _by_worker(self, osd: Osd, requests: int, *visits: Visit) -> Branch:
+        """A worker thread of an OSD makes these visits, and no others until they are done.
+
+        Before, other threads receive and send the messages of `requests` that the OSD serves or issues for it: two
+        each. Those that are sent later are counted with the others.
+        """
+        if not visits:
+            return ()
+        demand = self.costs.messages(2 * requests)
+        messages = (Visit(osd.cpu, demand),) if demand.takes_time else ()
+        taken = (osd.lock, osd.threads) if self.at.has_pg_locks and osd.is_of_data else (osd.threads,)
+        take = (Visit(tokens, NOTHING) for tokens in taken)
+        give_back = (Visit(tokens, NOTHING, releases=True) for tokens in reversed(taken))
+        return (*messages, *take, *visits, *give_back)
+
+    def _go(self, pool: Pool, writes: bool = False) -> Branch:
+        """The gates before the primary of a placement group, and the way to it."""
+        return (*self.at.gates(pool, writes), self.hop)
+
+    def _read_shards(self, kind: Kind, streams: range) -> list[Stage]:
+        """The primary fetches the chunks and sends the decoded object to the gateway.
+
+        Of the reads of a window only the first takes one of the gateway's tokens: requests that each had some of the
+        tokens that they need would wait for each other.
+        """
+        needed = self._chunks_reached(kind)
+        members = range(self.width if self.spec.pools.fast_read else needed)
+        if needed < self.data_shards:  # seldom the primary's own
+            members = range(1, needed + 1)
+        begin, requests = self.spec.osd.read.without_bytes, 1 + sum(member > 0 for member in members)
+        first, start = streams[0], []
+        for stream in streams:
+            primary, token = self.at.osd(stream, 0), self._read_token() if stream == first else ()
+            work = self._by_worker(primary, requests, Visit(primary.cpu, begin, ties=True))
+            start.append((*token, *self._go(stream), *work))
+        transferred = 1 / kind.objects + (len(members) - 2) / kind.parts  # apart from a chunk of its own
+        fetch = [self._chunk(kind, stream, member, transferred) for stream in streams for member in members]
+        decode = self.spec.pools.data.decode(1, self.spec.release).per_shard(kind.objects)
+        own = 0 in members
+        at_primary = self._from_drive(kind) * own + len(members) - own  # read, and received
+        moved = at_primary / kind.parts + self.net.remote_to_osds / kind.objects
+        send = tuple(
+            (
+                *(Visit(cpu, decode) for cpu in self.at.decoders(stream)),
+                *self.net.dma(self.at.osd(stream, 0), moved),
+                *self._to_gateway(self.at.osd(stream, 0), kind),
+                *(self._read_token(releases=True) if stream == first else ()),
+            )
+            for stream in streams
+        )
+        need = len(streams) * needed
+        return [Stage(tuple(start), len(start)), Stage(tuple(fetch), need), Stage(send, len(send))]
+
+    def _chunk(self, kind: Kind, stream: int, member: int, transferred: float) -> Branch:
+        """The primary reads its chunk, or another member does and sends it to the primary.
+
+        The primary encrypts or decrypts `transferred` times the bytes of the request in secure mode, too.
+        """
+        osd, parts = self.at.osd(stream, member), kind.parts
+        read = self._read_cpu(kind, parts)
+        if not member:
+            own = _more(read.of_bytes, self.costs.secure_s * transferred)
+            return self._by_worker(osd, 0, Visit(osd.cpu, own), *self._fetch(osd, kind, parts))
+        dma = self.net.dma(osd, (self._from_drive(kind) + 1) / parts)
+        response = (self.hop, self.net.cluster(osd, "up", parts))
+        found = self._by_worker(osd, 1, Visit(osd.cpu, read), *self._fetch(osd, kind, parts))
+        return (self.hop, *found, *dma, *response)
+
+    def _chunks_reached(self, kind: Kind) -> int:
+        """Number of data chunks of a RADOS object that a request accesses: all of them, unless optimized."""
+        if not self.spec.pools.ec_optimizations:
+            return self.data_shards
+        return self.spec.pools.data.chunks_reached(kind.object_bytes)
+
+    def _fetch(self, osd: Osd, kind: Kind, parts: float) -> Branch:
+        """Read a chunk from its drive, after the database's accesses; from memory if it is cached."""
+        costs = self.costs
+        accesses = costs.metadata_accesses if kind.cached else costs.read_accesses(kind.chunk_bytes)
+        return self._accesses(osd, accesses, parts)
+
+    def _read_cpu(self, kind: Kind, parts: float) -> ServiceDemand:
+        """CPU demand of an OSD that reads a chunk, one of `parts` equal parts of the request's bytes."""
+        per_byte_s = self.costs.decompress_s(kind.chunk_bytes) + self.costs.secure_s
+        return _more(self.spec.osd.read, per_byte_s).per_shard(parts)
+
+    def _accesses(self, osd: Osd, accesses: tuple[Access, ...], parts: float = 1) -> Branch:
+        visits = []
+        for access in accesses:
+            chance = Chance(access.fraction) if access.fraction < 1 else None
+            on_drive = access.on == "drive"
+            if access.overlapping.takes_time:
+                latency = osd.latency if on_drive else self.at.latency
+                visits.append(Visit(latency, access.overlapping.per_shard(parts), chance=chance))
+            visits.append(Visit(osd.drive if on_drive else osd.db, access.exclusive.per_shard(parts), chance=chance))
+        return tuple(visits)
+
+    def _write(self, kind: Kind) -> list[Stage]:
+        """The OSDs receive the RADOS objects and commit them."""
+        return [stage for streams in kind.windows for stage in self._write_shards(kind, streams)]
+
+    def _deferred_writes(self, kind: Kind) -> list[Branch]:
+        """The chunks are written to their place after the commit, if they are deferred."""
+        written = self.costs.deferred_write(kind.chunk_bytes)
+        wait = () if self.at.batches is None else (Visit(self.at.batches, NOTHING),)
+        return [
+            (
+                *wait,
+                Visit(osd.throttle, NOTHING), Visit(osd.drive, written), Visit(osd.throttle, NOTHING, releases=True),
+            )
+            for streams in kind.windows if kind.deferred
+            for osd in (self.at.osd(stream, member) for stream in streams for member in range(self.width))
+        ]  # fmt: skip
+
+    def _write_shards(self, kind: Kind, streams: range) -> list[Stage]:
+        """The primaries receive the objects, and the chunks or replicas are committed."""
+        spec = self.spec
+        parts = kind.parts
+        reached = self._chunks_reached(kind)
+        members = [*range(reached), *range(self.data_shards, self.width)] if self.is_ec else [*range(self.width)]
+        received_s = self.costs.secure_s
+        write = _more(spec.osd.write, received_s).per_shard(parts)
+        encode = spec.pools.data.encode(spec.release).per_byte
+        sent = (len(members) - 1) * kind.objects / parts
+        requests = len(members) + sum(member > 0 for member in self._kept_chunks(kind, reached))
+        first = _more(spec.osd.write, encode + received_s * (1 + sent)).per_shard(kind.objects)
+        send, commit = [], []
+        for stream in streams:
+            primary = self.at.osd(stream, 0)
+            arrive = (*self._go(stream, writes=True), self.net.public(primary, "down", kind.objects))
+            # Received, sent to the others, written.
+            moved = self.net.remote_to_osds / kind.objects + len(members) / parts
+            work = self._by_worker(primary, requests, Visit(primary.cpu, first, ties=True))
+            send.append((*arrive, *self.net.dma(primary, moved), *work))
+            for member in members:
+                osd = self.at.osd(stream, member)
+                received = (self.net.cluster(osd, "down", parts), *self.net.dma(osd, 2 / parts))
+                arrive, end = ((self.hop, *received), (self.hop,)) if member else ((), ())
+                own = (Visit(osd.cpu, write),) if member else ()
+                commit.append((*arrive, *self._commit(osd, parts, kind, *own), *end))
+        old = self._old_chunks(kind, streams, reached)
+        return [Stage(tuple(send), len(send)), *old, Stage(tuple(commit), len(commit)), single(self.hop)]
+
+    def _kept_chunks(self, kind: Kind, reached: int) -> Sequence[int]:
+        """Return the chunks that the primary reads before an overwrite that fills stripes in part.
+
+        These are all data chunks (ECCommon::RMWPipeline). With optimizations they are the data chunks that are not
+        written, or those that are written and the parity, whichever are fewer
+        (doc/dev/osd_internals/erasure_coding/enhancements.rst, "Parity delta writes").
+        """
+        if not self._partial_stripes(kind):
+            return ()
+        if not self.spec.pools.ec_optimizations:
+            return range(self.data_shards)
+        written = [*range(reached), *range(self.data_shards, self.width)]
+        return min(range(reached, self.data_shards), written, key=len)
+
+    def _partial_stripes(self, kind: Kind) -> float:
+        """Return the mean number of stripes that an overwrite fills in part."""
+        return self.spec.pools.data.partial_stripes(round(kind.object_bytes)) if self.spec.access.overwrites else 0.0
+
+    def _old_chunks(self, kind: Kind, streams: range, reached: int) -> list[Stage]:
+        """The primary reads what an overwrite leaves of the stripes that it fills in part."""
+        kept = self._kept_chunks(kind, reached)
+        units = self._partial_stripes(kind) * self.spec.pools.data.stripe_bytes / self.data_shards
+        received = (len(kept) - 2) / kind.parts  # from the others, apart from a chunk of its own
+        sized = partial(of_size, size_bytes=units * kind.parts)
+        read = [
+            tuple(replace(visit, demand=sized(visit.demand)) for visit in self._chunk(kind, stream, member, received))
+            for stream in streams for member in kept
+        ]  # fmt: skip
+        return [Stage(tuple(read), len(read))] if read else []
+
+    def _commit(self, osd: Osd, parts: float, kind: Kind, *work: Visit) -> Branch:
+        """A chunk is made durable after `work`: in the log if it is deferred, else on the drive and then in the log.
+
+        A deferred one queues behind earlier deferred writes but keeps none of their tokens: it would hold the token
+        until the slowest member has committed, and two writes could wait for each other forever.
+        """
+        compress = ServiceDemand(per_byte=self.costs.compress_s(kind.chunk_bytes)).per_shard(parts)
+        packed = (Visit(osd.cpu, compress),) if compress.takes_time else ()
+        lookups = self._accesses(osd, self.costs.target_accesses)
+        prepared = self._by_worker(osd, 1 if work else 0, *work, *packed, *lookups)
+        if kind.deferred:
+            turn = Visit(osd.throttle, NOTHING), Visit(osd.throttle, NOTHING, releases=True)
+            return (*prepared, *turn, *self._log(osd, kind.chunk_bytes))
+        data = (self.costs.write_access(kind.chunk_bytes),) if kind.chunk_bytes else ()
+        return (*prepared, *self._accesses(osd, data, parts), *self._log(osd, flushes=bool(data)))
+
+    def _log(self, osd: Osd, chunk_bytes: int = 0, flushes: bool = False) -> Branch:
+        """A commit of RocksDB's log, or of FileStore's journal, after a flush of the data that were just written."""
+        costs = self.costs_of(osd)
+        written = costs.log_write(chunk_bytes)
+        on_device = (Visit(osd.db if costs.spec.db else osd.drive, written),) if written.takes_time else ()
+        return (*on_device, Visit(osd.kv, costs.commit, flushes=flushes))
+
+    def _compactions(self) -> list[Branch]:
+        """Compaction I/O on the data devices caused by the metadata of a write."""
+        branches = [self._accesses(self.at.osd(0, m), self.costs.compaction_accesses) for m in range(self.width)]
+        return [branch for branch in branches if branch]
+
+    def _remove(self) -> list[Stage]:
+        """The chunks or replicas of a RADOS object are removed."""
+        removals = self._removals(0)
+        return [single(*self._go(0, writes=True)), Stage(tuple(removals), len(removals)), single(self.hop)]
+
+    def _removals(self, stream: int) -> list[Branch]:
+        """The removal of a RADOS object on each of its OSDs."""
+        branches = []
+        for member in range(self.width):
+            osd = self.at.osd(stream, member)
+            hops = (self.hop,) if member else ()
+            write, lookups = self.spec.osd.write.without_bytes, self._accesses(osd, self.costs.metadata_accesses)
+            work = self._by_worker(osd, 1 if member else self.width, Visit(osd.cpu, write), *lookups)
+            branches.append((*hops, *work, *self._log(osd), *hops))
+        return branches
+
+    def _stat(self) -> Stage:
+        """The primary returns the attributes of a RADOS object."""
+        osd = self.at.osd(0, 0)
+        read = Visit(osd.cpu, self.spec.osd.read.without_bytes, ties=True)
+        found = self._by_worker(osd, 1, read, *self._accesses(osd, self.costs.metadata_accesses))
+        return single(*self._go(0), *found, self.hop)
+
+    def _to_gateway(self, osd: Osd, kind: Kind) -> Branch:
+        """A primary sends a RADOS object to the gateway or client."""
+        return self.hop, self.net.public(osd, "up", kind.objects)
+
+    def _from_drive(self, kind: Kind) -> float:
+        """Fraction of the data that are read from drives."""
+        return 0.0 if kind.cached else 1 - self.spec.stored.warm
+
+
+def _more(demand: ServiceDemand, per_byte_s: float) -> ServiceDemand:
+    """Return the demand with `per_byte_s` more for each byte."""
+    return demand.model_copy(update={"per_byte": demand.per_byte + per_byte_s})

@@ -1,0 +1,96 @@
+"""Transfers of a request's bytes between the machines of a Ceph cluster.
+
+A transfer loads one network interface: the receiver's on the way in, the sender's on the way out, which is the
+busier of the two for each operation. Clients and gateways use the public network, OSDs the cluster network among each
+other. If a limit of a host's DMA is given, all bytes that its NICs and drives move take it, too.
+"""
+
+from __future__ import annotations
+
+from models.ceph.cluster.stations import Osd, Stations
+from models.ceph.demands.cost_functions import NOTHING, CostFunctions
+from models.ceph.spec.spec import CephSpec
+from models.network.route import Visit
+from models.shared.clients import Way
+
+
+class Transfers:
+    """The visits of transfers.
+
+    Those between machines that are the same host are left out, on average, if gateways or clients run on OSD hosts.
+    """
+
+    def __init__(self, spec: CephSpec, costs: CostFunctions, stations: Stations):
+        self._spec, self._costs, self._at = spec, costs, stations
+
+    def public(self, osd: Osd, way: Way, parts: float = 1) -> Visit:
+        """Return the transfer of one of `parts` parts of the bytes between an OSD and its gateway or client."""
+        demand = self._costs.nic(self._spec.hosts.nic).scaled(self.remote_to_osds)
+        return Visit(osd.up if way == "up" else osd.down, demand.per_shard(parts))
+
+    def cluster(self, osd: Osd, way: Way, parts: float) -> Visit:
+        """Return the transfer of one of `parts` parts of the bytes between two OSDs."""
+        nic = self._spec.hosts.cluster_nic
+        demand = self._costs.nic(nic or self._spec.hosts.nic).scaled(self.remote_between_osds).per_shard(parts)
+        if nic is None:
+            return Visit(osd.up if way == "up" else osd.down, demand)
+        return Visit(osd.cluster_up if way == "up" else osd.cluster_down, demand)
+
+    def gateway(self, way: Way) -> Visit:
+        """Return the transfer of all bytes between a gateway and its client, on the gateway's NIC."""
+        demand = self._costs.nic(self._spec.gateway_nic).scaled(self.remote_to_clients)
+        return Visit(self._at.gateway(way), demand)
+
+    def client(self, way: Way) -> tuple[Visit, ...]:
+        """Return the transfer of all bytes on the client's NIC; none if it has no limit."""
+        spec, remote = self._spec, self.remote_to_clients
+        nic = spec.hosts.nic if spec.client.on_storage_hosts else spec.client.nic
+        demand = self._costs.nic(nic) if nic else NOTHING
+        dma = self._at.clients.transfer("dma", self._costs.dma, remote)
+        return (*dma, *self._at.clients.transfer(way, demand, remote))
+
+    def dma(self, osd: Osd, moved: float) -> tuple[Visit, ...]:
+        """Return what the devices of an OSD's host move; none without a limit.
+
+        Args:
+            osd: on the host.
+            moved: as a multiple of the request's bytes.
+        """
+        demand = self._costs.dma
+        return (Visit(osd.dma, demand.scaled(moved)),) if demand.takes_time and moved else ()
+
+    def dma_of_gateway(self) -> tuple[Visit, ...]:
+        """Return what the NIC of a gateway on an OSD host receives and sends again; none without a limit."""
+        demand = self._costs.dma
+        if not (demand.takes_time and self._spec.collocated):
+            return ()
+        return (Visit(self._at.gateway("dma"), demand.scaled(self.remote_to_clients + self.remote_to_osds)),)
+
+    @property
+    def remote_to_clients(self) -> float:
+        """Fraction of the transfers between clients and the machines that they access that leave a host."""
+        spec = self._spec
+        if not spec.client.on_storage_hosts:
+            return 1.0
+        if not spec.access.via_gateways:
+            return 1 - 1 / spec.hosts.count
+        if not spec.collocated:
+            return 1.0
+        clients = spec.client.hosts_among(spec.hosts.count)
+        gateways = [g % spec.hosts.count for g in range(spec.gateways.count)]
+        return 1 - sum(gateways.count(host) for host in clients) / (len(clients) * len(gateways))
+
+    @property
+    def remote_between_osds(self) -> float:
+        """Fraction of the transfers between OSDs of a placement group that leave a host: all, if each has its own."""
+        spec = self._spec
+        if spec.pools.failure_domain == "host" or spec.osds == 1:
+            return 1.0
+        return (spec.osds - spec.osds_per_host) / (spec.osds - 1)
+
+    @property
+    def remote_to_osds(self) -> float:
+        """Fraction of the transfers between OSDs and their gateways or clients that leave a host."""
+        spec = self._spec
+        local = spec.collocated or (spec.client.on_storage_hosts and not spec.access.via_gateways)
+        return 1 - 1 / spec.hosts.count if local else 1.0

@@ -1,0 +1,1 @@
+"""Ceph's spec: its sections and access."""

@@ -1,0 +1,1 @@
+"""MinIO's work without requests: healing, scanning, moving objects."""

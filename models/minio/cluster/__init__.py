@@ -1,0 +1,1 @@
+"""MinIO's stations, and where objects are."""

@@ -1,0 +1,1 @@
+"""What MinIO does for each request."""

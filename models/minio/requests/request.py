@@ -1,0 +1,102 @@
+"""A kind of request to MinIO, with all that its visits depend on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from models.minio.cluster.places import Places
+from models.minio.cluster.stations import Pool, Stations
+from models.minio.spec.sections import NOTHING
+from models.minio.spec.spec import MinioSpec
+from models.network.route import Stage, Visit, words
+from traces.operations import Op
+
+Stages = tuple[Stage, ...]
+Branches = tuple[tuple[Visit, ...], ...]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of request, which has a route of its own.
+
+    Attributes:
+        pool: number of the object's pool.
+        inline: whether the object is stored inside xl.meta.
+        large: whether it has several blocks, which pass links and drives at the same time.
+        accesses: of a drive that has a shard.
+        rounds: how often a GET or PUT waits for acknowledgements of its bytes, if links have queues.
+        parts: of an object in parts, of which `large` and `accesses` describe one; 0: it has none.
+        overwrites: whether a PUT replaces an object.
+        metadata_cached: whether the page caches have the object's metadata.
+        data_cached: whether they have all that a GET reads after that.
+    """
+
+    op: Op
+    pool: int = 0
+    inline: bool = False
+    large: bool = False
+    accesses: int = 1
+    overwrites: bool = False
+    metadata_cached: bool = False
+    data_cached: bool = False
+    parts: int = 0
+    rounds: int = 0
+
+    @property
+    def variant(self) -> str:
+        """That of the route."""
+        return words(
+            "inline" * self.inline,
+            "large" * self.large,
+            f"{self.accesses} accesses" * (self.accesses > 1),
+            "overwrite" * self.overwrites,
+            "with cached metadata" * self.metadata_cached,
+            "cached" * self.data_cached,
+            f"in {self.parts} parts" * (self.parts > 0),
+            f"{self.rounds} rounds" * (self.rounds > 0),
+            f"pool {self.pool}" * (self.pool > 0),
+        )
+
+
+BASIC = (
+    Kind("GET"), Kind("GET", inline=True), Kind("PUT"), Kind("PUT", inline=True), Kind("HEAD"), Kind("DELETE"),
+)  # fmt: skip
+"""The kinds that every network has; a LIST visits each drive of the cluster."""
+
+
+class Request:
+    """A kind of request on the stations of a spec.
+
+    Attributes:
+        kind, op: of the request.
+        call: CPU time of each side of a call between nodes.
+        queued: whether links have queues.
+        limited: whether the hosts of any pool have links of limited bandwidth.
+        instant: a visit that takes no time.
+        pool, layout, drives: of the object.
+        nic: bandwidth of a host of the pool, B/s; 0: no limit.
+        own, mixed: how many drives of the set are the coordinator's own, and whether that depends on the key.
+        read, write, commit: demands of the drives.
+        calls_nodes: whether there are other nodes to call.
+        streamed: whether client and host process an object's bytes at the same time.
+    """
+
+    def __init__(self, spec: MinioSpec, stations: Stations, places: Places, kind: Kind):
+        self.spec, self.stations, self.places = spec, stations, places
+        self.hosts, self.client = spec.hosts, spec.client
+        self.kind, self.op = kind, kind.op
+        self.call = self.hosts.at_speed(self.hosts.internode.call)
+        self.limited = any(pool.hosts.nic for pool in stations.pools)
+        self.queued = spec.network.queue > 0
+        self.instant = Visit(stations.latency, NOTHING)
+        self.pool: Pool = stations.pools[kind.pool]
+        self.layout, self.drives = self.pool.layout, self.pool.drives
+        self.nic = self.pool.hosts.nic
+        self.own, self.mixed = self.places.local[kind.pool], self.places.mixed[kind.pool]
+        self.read, self.write, self.commit = (
+            each or NOTHING for each in (self.drives.read, self.drives.write, self.drives.commit)
+        )
+        self.calls_nodes = stations.nodes > 1
+        # Client and host process an object's bytes at the same time, if the spec has CPU times of both.
+        known = kind.op in self.client.cpu and kind.op in self.hosts.cpu
+        self.streamed = not kind.inline and kind.op in ("GET", "PUT") and (known or self.limited)

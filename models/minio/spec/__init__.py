@@ -1,0 +1,1 @@
+"""MinIO's spec: its sections, presets and releases."""

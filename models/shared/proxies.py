@@ -1,0 +1,77 @@
+"""A load balancer between clients and a store, such as HAProxy or an ingress: a machine with cores and a NIC.
+
+The specs of all stores share the section. Bytes are received and sent again, so they load the NIC in both directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from models.network.discipline import Discipline
+from models.network.route import Visit
+from models.network.service_demand import Demand, ServiceDemand
+from models.network.station import Station
+from models.shared.clients import CoreCount
+from models.shared.links import link
+from traces.spec.field_notes import Basis, LinkRate
+from traces.spec.units import BytesPerSecond
+from traces.workload.distributions import Strict
+
+_HAPROXY = Basis(
+    "HAProxy 2.3 forwarded 2.04 M requests/s on 64 cores of a Graviton2 (haproxy.com, 2021); bytes: assumed",
+    1e-6,
+    1e-2,
+)
+
+
+class Proxy(Strict):
+    """A load balancer between clients and the store."""
+
+    cores: CoreCount = Field(8, ge=1, description="Number of cores of the load balancer.")
+    cpu: Annotated[Demand, _HAPROXY] = Field(
+        ServiceDemand(constant=31e-6, per_byte=0.5e-9),
+        description="CPU time of the load balancer for a request; per-byte times apply to its body.",
+    )
+    nic: Annotated[BytesPerSecond, Basis("assumed: no limit", 1.25e8, 5e10), LinkRate()] = Field(
+        0.0, ge=0, description="NIC bandwidth of the load balancer in each direction; 0: no limit."
+    )
+
+
+@dataclass(frozen=True)
+class ProxyStations:
+    """The stations of a load balancer; without a limit of its NIC, it has cores only."""
+
+    proxy: Proxy
+    cpu: int
+    inward: int | None
+    outward: int | None
+
+    @classmethod
+    def added(cls, proxy: Proxy, add: Callable[[Station], int], queue: float) -> ProxyStations:
+        """Add the stations by `add`, which returns the index of each; `queue` bytes wait before full links."""
+        cpu = add(Station("proxy cpu", "proxy cpu", Discipline.SIRO, proxy.cores))
+        if not proxy.nic:
+            return cls(proxy, cpu, None, None)
+        inward, outward = (
+            add(link(f"proxy {way}", "proxy network", (way,), proxy.nic, queue)) for way in ("in", "out")
+        )
+        return cls(proxy, cpu, inward, outward)
+
+    def request(self, with_body: bool) -> tuple[Visit, ...]:
+        """Return the visits of a request on its way to the store."""
+        return self._visits(self.proxy.cpu if with_body else self.proxy.cpu.without_bytes, with_body)
+
+    def response(self, with_body: bool) -> tuple[Visit, ...]:
+        """Return the visits of a response on its way to the client; without a body, its CPU time is the request's."""
+        return self._visits(self.proxy.cpu.of_bytes, with_body) if with_body else ()
+
+    def _visits(self, work: ServiceDemand, with_body: bool) -> tuple[Visit, ...]:
+        visits = [Visit(self.cpu, work)] if work.takes_time else []
+        if self.inward is not None and self.outward is not None and with_body:
+            wire = ServiceDemand(per_byte=1 / self.proxy.nic)
+            visits = [Visit(self.inward, wire), *visits, Visit(self.outward, wire)]
+        return tuple(visits)

@@ -1,0 +1,107 @@
+"""The fields that the specs of all stores have: name, workload, clients, network, faults and prices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from models.shared.client_policy import ClientPolicies
+from models.shared.faults import refuse_overlaps
+from models.shared.prices import PriceList
+from traces.spec.field_notes import Basis, Unit
+from traces.spec.fit_bounds import Fit
+from traces.spec.suggestions import did_you_mean
+from traces.spec.units import Bytes, Seconds
+from traces.workload.distributions import Strict
+from traces.workload.workload import Workload
+
+WORKLOAD = "Requests issued to the store: arrival process or clients, operations, sizes and keys of the objects."
+FAULTS = "Faults during the run: what fails or becomes slow, and when."
+PRICES = "Price list of the parts, in any one currency; absent: no cost is calculated."
+
+
+_QUEUE = "assumed: none; a switch of 32 ports of 40 Gbit/s has 12 MB for all of them (Zhu et al., SIGCOMM 2015)"
+
+
+class Link(Strict):
+    """The network between clients and store; a store's own section may have further fields."""
+
+    latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean"), Basis("assumed: none", 5e-6, 5e-3)] = Field(
+        0.0, description="One-way latency between client and store, without queueing."
+    )
+    queue: Annotated[Bytes, Basis(_QUEUE, 1 << 16, 12 << 20)] = Field(
+        0,
+        ge=0,
+        description="Bytes that wait before a full link, in each direction of each NIC of limited bandwidth: in the "
+        "NIC and in the port of the switch. Whatever comes to a full link waits for them, small messages as well; 0: "
+        "none.",
+    )
+
+
+class AssumedRange(Strict):
+    """What a value that is not known may be: between `low` and `high`, or one of `values`."""
+
+    low: Annotated[float | str, Unit("", "10Gbit/s")] | None = Field(
+        None, description="Least value that the field may have, as the spec would give it."
+    )
+    high: Annotated[float | str, Unit("", "100Gbit/s")] | None = Field(
+        None, description="Greatest value that the field may have, as the spec would give it."
+    )
+    values: Annotated[tuple[bool | float | str, ...], Unit("", "[nvme, sata-ssd]")] = Field(
+        (), description="Values of which one applies, instead of `low` and `high`; all are equally likely."
+    )
+    source: str = Field(min_length=1, description="Reason for the range, such as stores or publications that span it.")
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        ends = [self.low, self.high].count(None)
+        if ends == 1 or bool(self.values) == (ends == 0):
+            raise ValueError("give both low and high, or a list of values")
+        return self
+
+
+def _fields(place: Any) -> Mapping[str, Any]:
+    """Return what is inside a section or a mapping."""
+    if isinstance(place, BaseModel):
+        return {name: getattr(place, name) for name in type(place).model_fields}
+    return place if isinstance(place, Mapping) else {}
+
+
+class StoreSpec(Strict):
+    """The settings of a store; its compiler turns them into a Network (`models.store`).
+
+    A store's spec narrows these fields to its own sections and adds others.
+    """
+
+    store: str = Field(description="Name of the store's model.")
+    workload: Workload = Field(description=WORKLOAD)
+    client: ClientPolicies = Field(ClientPolicies(), description="Client policies for late and failed responses.")
+    network: Link = Field(Link(), description="Network between clients and store.")
+    faults: tuple[Strict, ...] = Field((), max_length=0, description=FAULTS)
+    prices: PriceList | None = Field(None, description=PRICES)
+    assumed: dict[str, AssumedRange] = Field(
+        {}, description="Ranges, by path, of values of the spec that are not known; used for the uncertainty only."
+    )
+
+    @model_validator(mode="after")
+    def _has_assumed_fields(self) -> Self:
+        for path in self.assumed:
+            place: Any = self
+            for part in path.split("."):
+                known = _fields(place)
+                if part not in known:
+                    raise ValueError(f"assumed: {path}: no such field{did_you_mean(part, known)}")
+                place = known[part]
+        return self
+
+    @model_validator(mode="after")
+    def _faults_do_not_overlap(self) -> Self:
+        refuse_overlaps(self.faults)
+        return self
+
+    @property
+    def priced(self) -> Mapping[str, float]:
+        """The amount of each part in `prices`."""
+        return {}

@@ -1,0 +1,1 @@
+"""Swift's stations, and where objects are."""

@@ -1,0 +1,307 @@
+"""Where the visits of a request take place: the table of the object ring and that of the container ring.
+
+A row of the object table is a partition with an order in which a proxy tries its drives, which it shuffles for each
+request; a row of the container table is a container. A block of columns is an epoch: the present one is chosen when an
+attempt begins. A block has the servers in the order in which a GET tries them, then those to which a PUT sends a piece
+each. In the place of what a request does not visit there is an open gate. For the segments of large objects, a block
+has the columns of other partitions, too.
+
+A request has one hash for both tables: their numbers of rows have no common divisor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.network.discipline import Discipline
+from models.network.scenario import Action, Kind
+from models.network.station import NOWHERE, Bound, Choice, Group, Member, Station
+from models.swift.cluster.epochs import Epoch, epochs_of, silences_of
+from models.swift.cluster.ring import Table, orders_of, partitions_of, placed
+from models.swift.cluster.stations import PROXY_PARTS, Stations, failed_proxies
+from models.swift.spec.spec import SwiftSpec
+from traces.random_streams import stream_id, uniforms
+
+_HEAD = ("name", "reads", "writes")
+_SERVER = ("conn timeout", "node timeout", "absent", "latency", "worker", "threads", "cpu", "drive", "in", "out")
+_UPDATE = ("conn timeout", "latency", "cpu", "database")
+
+_SEGMENTS = 4  # of a large object that are in different partitions; the others are in these, too
+
+OBJECTS, CONTAINERS, PROXIES = range(3)
+"""Placement tables and groups, in order; there are fewer groups without faults, or with one proxy."""
+
+
+class Places:
+    """The placement tables of a spec, and the places of visits in them.
+
+    Attributes:
+        tables, groups, scenario: those of the network.
+        host: of each drive.
+        ring: the drives of each partition: replicas or fragments, then handoffs; shape (partitions, drives).
+        hedged: number of further servers that a read may be sent to.
+    """
+
+    def __init__(self, spec: SwiftSpec, stations: Stations, containers: int):
+        self.spec, self.stations = spec, stations
+        self.epochs = epochs_of(spec)
+        self.bound = self.epochs != (Epoch(),)
+        self.scenario: list[Action] = []
+        self._segments = _SEGMENTS if spec.client.multipart is not None else 0
+        self.hedged = spec.pieces - spec.data_pieces if spec.proxies.concurrent_gets else 0
+        self._silences = silences_of(spec)
+        self._gates = [self._gate(n, s.at_s, s.until_s) for n, s in enumerate(self._silences)]
+        drives, per_host = spec.total_drives, spec.drives.count
+        self.host = np.arange(drives, dtype=np.int32) // per_host
+        self._zone = (self.host % spec.hosts.zones).astype(np.int32)
+        self._orders = orders_of(spec.pieces)
+        names = [self._epoch_name(k) for k in range(len(self.epochs))] if self.bound else [stations.nowhere]
+        partitions = partitions_of(spec.ring.part_power, spec.pieces, spec.total_drives)
+        self.ring = placed("objects", partitions, spec.pieces, self.host, self._zone)
+        objects = self._objects(names)
+        self.tables = (objects, self._containers(names, containers, len(objects)))
+        self.groups: tuple[Group, ...] = ()
+        if self.bound:
+            widths = [table.shape[1] // len(self.epochs) for table in self.tables]
+            self.groups = tuple(
+                Group(
+                    Choice.HASH, np.arange(width * len(self.epochs), dtype=np.int32).reshape(-1, width), table,
+                    "epochs", (table,),
+                )
+                for table, width in enumerate(widths)
+            )  # fmt: skip
+            self._changes(names)
+        self._proxies: int | None = None
+        if len(stations.proxies) > 1:
+            self._proxies = len(self.groups)
+            self.groups += (Group(Choice.ROUND_ROBIN, stations.proxies, role="proxies"),)
+        self.scenario += failed_proxies(spec, stations, self._proxies)
+        if self.bound:
+            self.scenario.append(Action(Kind.DOWN, stations.refused))
+
+    def proxy(self, part: str) -> int | Bound:
+        """Return a part of the proxy."""
+        position = PROXY_PARTS.index(part)
+        if self._proxies is None:
+            return int(self.stations.proxies[0, position])
+        return Bound(self._proxies, position)
+
+    def head(self, part: str) -> Member | Bound:
+        """Return what depends on the object's partition: whether enough servers are left."""
+        return self._place(OBJECTS, _HEAD.index(part), part)
+
+    def grace(self, number: int) -> Member | Bound:
+        """Return where it is refused not to wait for one more server, because it has not been called."""
+        return self._place(OBJECTS, len(_HEAD) + number, "grace", number)
+
+    def read(self, position: int, part: str) -> Member | Bound:
+        """Return a part of the server that a GET tries, in order."""
+        return self._server_place(position, part, "read", position)
+
+    def write(self, position: int, part: str) -> Member | Bound:
+        """Return a part of the server to which a PUT sends a piece."""
+        return self._server_place(self._readers + position, part, "write", position)
+
+    def of_segment(self, station: int | Member | Bound, number: int) -> int | Member | Bound:
+        """Return the same place for a segment of a large object."""
+        if not isinstance(station, Member | Bound):
+            return station
+        block, part = 1 + number % self._segments, ("segment", number, *station.part)
+        if isinstance(station, Member) and station.table == OBJECTS:
+            return Member(OBJECTS, station.position + block * self._columns, part)
+        if isinstance(station, Bound) and self.bound and station.group == OBJECTS:
+            return Bound(OBJECTS, station.position + block * self._columns, part)
+        return station
+
+    def update(self, position: int, part: str) -> Member | Bound:
+        """Return a part of the server of a container's replica that the object server of a piece updates."""
+        return self._place(CONTAINERS, 1 + position * len(_UPDATE) + _UPDATE.index(part), "update", position, part)
+
+    def answers(self) -> list[str]:
+        """Return the parts of a server that hold back its responses while it is silent."""
+        return [f"silence {n}" for n in range(len(self._silences))]
+
+    def row_hashes(self, key_hash: NDArray[np.uint64], container: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Return what selects the rows of requests in both tables, same shape.
+
+        Args:
+            key_hash: of each request.
+            container: number of the container database of each request.
+        """
+        objects, containers = (len(table) for table in self.tables)
+        orders = len(self._orders)
+        shuffled = (uniforms(0, stream_id("swift/shuffle"), 0, len(key_hash)) * orders).astype(np.int64)
+        row = (key_hash % np.uint64(objects // orders)).astype(np.int64) * orders + shuffled
+        # The Chinese remainder theorem: the hash that leaves both remainders.
+        inverse = pow(objects, -1, containers) if containers > 1 else 0
+        return np.asarray(row + objects * ((container - row) * inverse % containers), np.uint64)
+
+    @property
+    def _parts(self) -> tuple[str, ...]:
+        return (*_SERVER, *self.answers())
+
+    @property
+    def _first(self) -> int:
+        return len(_HEAD) + self.spec.pieces - self.spec.write_quorum
+
+    @property
+    def _width(self) -> int:
+        return len(self._parts)
+
+    @property
+    def _readers(self) -> int:
+        return self.spec.data_pieces + self.hedged
+
+    def _server_place(self, number: int, part: str, *of: int | str) -> Member | Bound:
+        return self._place(OBJECTS, self._first + number * self._width + self._parts.index(part), *of, part)
+
+    def _place(self, table: int, column: int, *part: int | str) -> Member | Bound:
+        return Bound(table, column, part) if self.bound else Member(table, column, part)
+
+    # Tables.
+
+    def _objects(self, names: Sequence[int]) -> Table:
+        spec, ring, partitions = self.spec, self.ring, len(self.ring)
+        blocks = []
+        for name, epoch in zip(names, self.epochs, strict=True):
+            writers, writes, graces = self._writers(ring, epoch)
+            by_order = [self._readers_of(ring[:, : spec.pieces][:, order], epoch) for order in self._orders]
+            rows = [
+                np.column_stack([np.full(partitions, name), refused, writes, graces, reads, writers])
+                for reads, refused in by_order
+            ]
+            # The orders of a partition come one after the other.
+            block = np.stack(rows, axis=1).reshape(partitions * len(self._orders), -1)
+            self._columns = block.shape[1]
+            apart = len(block) // (_SEGMENTS + 1) + 1
+            blocks += [np.roll(block, -number * apart, axis=0) for number in range(1 + self._segments)]
+        return np.column_stack(blocks).astype(np.int32)
+
+    def _writers(self, ring: Table, epoch: Epoch) -> tuple[Table, Table, Table]:
+        """Return the columns of the servers that pieces are written to, whether there are too few, and `grace`."""
+        pieces, nowhere, stations = self.spec.pieces, self.stations.nowhere, self.stations
+        absent = np.isin(ring, list(epoch.avoided | epoch.frozen | epoch.cut))
+        spare = np.where(absent, np.iinfo(np.int32).max, np.arange(ring.shape[1]))
+        spare[:, :pieces] = np.iinfo(np.int32).max
+        handoffs = np.argsort(spare, axis=1, kind="stable")
+        spares = (~absent[:, pieces:]).sum(axis=1)
+        used, columns = np.zeros(len(ring), np.int64), []
+        rows = np.arange(len(ring))
+        served = np.zeros(len(ring), np.int64)
+        for position in range(pieces):
+            drive, gone = ring[:, position], absent[:, position]
+            has_handoff = gone & (used < spares)
+            handoff = ring[rows, handoffs[rows, np.minimum(used, ring.shape[1] - 1)]]
+            used += has_handoff
+            conn, node = np.isin(drive, list(epoch.cut)), np.isin(drive, list(epoch.frozen))
+            served += ~gone | has_handoff
+            columns.append(self._server(np.where(gone, handoff, drive), gone & ~has_handoff, conn, node))
+        refused = np.where(served < self.spec.write_quorum, stations.refused, nowhere)
+        number = np.arange(pieces - self.spec.write_quorum)
+        graces = np.where(number < (pieces - served)[:, None], stations.refused, nowhere)
+        return np.column_stack(columns), refused, graces
+
+    def _readers_of(self, tried: Table, epoch: Epoch) -> tuple[Table, Table]:
+        """Return the columns of the servers that a read tries in this order, and whether there are too few."""
+        needed, count = self.spec.data_pieces, tried.shape[1]
+        avoided = np.isin(tried, list(epoch.avoided))
+        order = np.argsort(avoided, axis=1, kind="stable")
+        tried = np.take_along_axis(tried, order, axis=1)
+        avoided = np.take_along_axis(avoided, order, axis=1)
+        cut, frozen = (np.isin(tried, list(drives)) & ~avoided for drives in (epoch.cut, epoch.frozen))
+        alive = ~(avoided | cut | frozen)
+        none = np.zeros(len(tried), bool)
+        columns = []
+        next_spare = np.full(len(tried), needed)
+        rows = np.arange(len(tried))
+        for position in range(self._readers):
+            if self.hedged or position >= needed:
+                # Another server is tried after a timer, so a silent one is not waited for.
+                columns.append(self._server(tried[:, position], none, none, none, absent=~alive[:, position]))
+                continue
+            drive, conn, node = tried[:, position].copy(), cut[:, position].copy(), frozen[:, position].copy()
+            lost = ~alive[:, position]
+            for _ in range(count):
+                left = lost & (next_spare < count)
+                spare = np.minimum(next_spare, count - 1)
+                drive = np.where(left, tried[rows, spare], drive)
+                next_spare += left
+                lost = lost & ~(left & alive[rows, spare])
+            columns.append(self._server(drive, none, conn, node, absent=lost))
+        refused = np.where(alive.sum(axis=1) < needed, self.stations.refused, self.stations.nowhere)
+        return np.column_stack(columns), refused
+
+    def _server(
+        self,
+        drive: Table,
+        nowhere: NDArray[np.bool_],
+        conn: NDArray[np.bool_],
+        node: NDArray[np.bool_],
+        absent: NDArray[np.bool_] | None = None,
+    ) -> Table:
+        """Return the columns of a server, after timeouts of another one that is silent."""
+        stations, none = self.stations, self.stations.nowhere
+        host = self.host[drive]
+        parts = [
+            np.where(conn, stations.timeout, none),
+            np.where(node, stations.timeout, none),
+            np.where(absent, stations.refused, none) if absent is not None else np.full(len(drive), none),
+            *(
+                np.where(nowhere, none, each)
+                for each in (
+                    np.full(len(drive), stations.latency), stations.worker[drive], stations.threads[drive],
+                    stations.cpu[host], stations.drive[drive], stations.ins[host], stations.outs[host],
+                )
+            ),
+            *(
+                np.where(np.isin(drive, list(silence.drives)) & ~nowhere, gate, none)
+                for silence, gate in zip(self._silences, self._gates, strict=True)
+            ),
+        ]  # fmt: skip
+        return np.column_stack(parts)
+
+    def _containers(self, names: Sequence[int], containers: int, objects: int) -> Table:
+        """Return the table of containers, next to one of `objects` rows; rows beyond the last one have no requests."""
+        spec, stations, none = self.spec, self.stations, self.stations.nowhere
+        ring = placed("containers", containers, spec.containers.replicas, self.host, self._zone)
+        ring = ring[:, : spec.containers.replicas]
+        rows = next(n for n in range(containers, containers + objects) if math.gcd(n, objects) == 1)
+        blocks = []
+        for name, epoch in zip(names, self.epochs, strict=True):
+            hosts = self.host[ring]
+            cut, dead = (np.isin(hosts, list(each)) for each in (epoch.cut_hosts, epoch.dead_hosts))
+            gone = cut | dead
+            parts = [
+                np.where(cut, stations.timeout, none),
+                np.where(gone, none, stations.latency),
+                np.where(gone, none, stations.cpu[hosts]),
+                np.where(gone, none, stations.database),
+            ]
+            block = np.stack(parts, axis=2).reshape(containers, -1)
+            blocks.append(np.column_stack([np.full(containers, name), block]))
+        table = np.column_stack(blocks).astype(np.int32)
+        return table[np.minimum(np.arange(rows), containers - 1)]
+
+    # The change of epochs.
+
+    def _epoch_name(self, number: int) -> int:
+        return self.stations.add(Station(f"epoch {number}", NOWHERE.role, Discipline.GATE, indices=(number,)))
+
+    def _changes(self, names: Sequence[int]) -> None:
+        for number, (name, epoch) in enumerate(zip(names, self.epochs, strict=True)):
+            for table in (OBJECTS, CONTAINERS):
+                if number:
+                    self.scenario.append(Action(Kind.LEAVE, table, epoch.at_s, member=names[number - 1]))
+                    self.scenario.append(Action(Kind.LEAVE, table, 0.0, member=name))
+                    self.scenario.append(Action(Kind.JOIN, table, epoch.at_s, member=name))
+
+    def _gate(self, number: int, shut_s: float, open_s: float) -> int:
+        gate = self.stations.add(Station(f"silence {number}", "silent part", Discipline.GATE, indices=(number,)))
+        self.scenario.append(Action(Kind.SHUT, gate, shut_s))
+        if open_s < math.inf:
+            self.scenario.append(Action(Kind.OPEN, gate, open_s))
+        return gate

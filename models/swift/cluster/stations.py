@@ -1,0 +1,140 @@
+"""The stations of a Swift cluster: proxies, cores, object server processes, drives, databases, links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from models.network.discipline import Discipline
+from models.network.scenario import Action, Kind
+from models.network.station import NOWHERE, Station
+from models.shared.clients import ClientStations
+from models.shared.faults import slow_parts, speeds
+from models.shared.links import link
+from models.swift.cluster.ring import Table
+from models.swift.spec.faults import ProxyDown
+from models.swift.spec.spec import SwiftSpec
+
+PROXY_PARTS = ("cpu", "in", "out", "entry")
+"""The stations of a proxy, in the order of a member of its group."""
+
+
+class Stations:
+    """Numbers the stations of a spec.
+
+    Attributes:
+        all: the stations.
+        latency: infinite servers: network, drive latency, timeouts, the timers of hedged reads and of writes.
+        proxies: parts of each proxy (`PROXY_PARTS`), shape (proxies, parts).
+        cpu, ins, outs: of each host.
+        drive, worker, threads: of each drive: itself, its object server processes, and their threads.
+        database: of each container and replica, if updates or listings take time; shape (containers, replicas).
+        nowhere: see `NOWHERE`.
+        refused: a dead station, at which requests fail.
+    """
+
+    def __init__(self, spec: SwiftSpec, containers: int, client_group: int):
+        self.all: list[Station] = []
+        infinite = Discipline.INFINITE_SERVER
+        self.nowhere = self.add(NOWHERE)
+        self.latency = self.add(Station("network latency", "network latency", infinite))
+        self.drive_latency = self.add(Station("drive latency", "drive latency", infinite))
+        self.timeout = self.add(Station("timeout", "timeout", infinite))
+        self.timer = self.add(Station("timer", "timer", infinite))
+        self.refused = self.add(Station("refused", "refused", infinite))
+        self.clients = ClientStations(
+            spec.client, self.add, group=client_group, latency=self.latency, queue=spec.network.queue
+        )
+        self.proxies = np.array([self._proxy(spec, number) for number in range(spec.proxies.count)], np.int32)
+        hosts = range(spec.hosts.count)
+        self.cpu = self._next(spec.hosts.count)
+        for h in hosts:
+            self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, spec.hosts.cores, (h,)))
+        self.ins, self.outs = (np.full(spec.hosts.count, self.nowhere, np.int32) for _ in range(2))
+        if spec.hosts.nic:
+            for h in hosts:
+                self.ins[h], self.outs[h] = (
+                    self.add(link(f"host {h} {way}", "host network", (h, way), spec.hosts.nic, spec.network.queue))
+                    for way in ("in", "out")
+                )
+        drives = [(h, d) for h in hosts for d in range(spec.drives.count)]
+        self.drive = self._next(len(drives))
+        for h, d in drives:
+            self.add(Station(f"host {h} drive {d}", "drive", Discipline.FIFO, spec.drives.queue_depth, (h, d)))
+        self.worker, self.threads = (self._servers(spec, drives, part) for part in ("processes", "threads"))
+        shape = containers, spec.containers.replicas
+        self.database = np.full(shape, self.nowhere, np.int32)
+        if spec.containers.update.takes_time or spec.containers.list.takes_time:
+            for index in np.ndindex(shape):
+                name = f"container {index[0]} database {index[1]}"
+                self.database[index] = self.add(Station(name, "database", Discipline.FIFO, indices=index))
+
+    def add(self, station: Station) -> int:
+        """Add a station, and return its index."""
+        self.all.append(station)
+        return len(self.all) - 1
+
+    def _next(self, count: int) -> Table:
+        """Return the indices of the stations that are added next."""
+        return np.arange(len(self.all), len(self.all) + count, dtype=np.int32)
+
+    def _proxy(self, spec: SwiftSpec, number: int) -> list[int]:
+        name = f"proxy {number}" if spec.proxies.count > 1 else "proxy"
+        cpu = self.add(Station(f"{name} cpu", "proxy cpu", Discipline.SIRO, spec.proxies.cores, (number,)))
+        into = out = self.nowhere
+        if spec.proxies.nic:
+            into, out = (
+                self.add(link(f"{name} {way}", "proxy network", (number, way), spec.proxies.nic, spec.network.queue))
+                for way in ("in", "out")
+            )
+        fails = any(isinstance(fault, ProxyDown) and fault.proxy == number for fault in spec.faults)
+        entry = self.nowhere
+        if fails:
+            entry = self.add(Station(f"{name} entry", "proxy entry", Discipline.INFINITE_SERVER, indices=(number,)))
+        return [cpu, into, out, entry]
+
+    def _servers(self, spec: SwiftSpec, drives: Sequence[tuple[int, int]], part: str) -> Table:
+        """Return the processes that serve each drive, or their threads: pools of tokens."""
+        hosts, per_drive = spec.hosts, spec.hosts.servers_per_port
+        tokens = (per_drive or hosts.workers) * (hosts.threads if part == "threads" else 1)
+        found: list[int] = []
+        role = "object server" if part == "processes" else "object server threads"
+        for host, drive in drives:
+            if not per_drive and drive:
+                found.append(found[-1])
+                continue
+            indices = (host, drive) if per_drive else (host,)
+            where = f"host {host} drive {drive}" if per_drive else f"host {host}"
+            found.append(self.add(Station(f"{where} object server {part}", role, Discipline.POOL, tokens, indices)))
+        return np.array(found, np.int32)
+
+
+def slowdowns(spec: SwiftSpec, stations: Stations) -> list[Action]:
+    """Return the effects of slow drives and of neighbours on stations."""
+    slow = slow_parts(spec.faults, spec.drives.count)
+    return [
+        *speeds(slow.cores, stations.cpu.tolist()),
+        *speeds(slow.drives + slow.shared_drives, stations.drive.tolist()),
+        *speeds(slow.links, stations.ins.tolist()),
+        *speeds(slow.links, stations.outs.tolist()),
+    ]
+
+
+def failed_proxies(spec: SwiftSpec, stations: Stations, group: int | None) -> list[Action]:
+    """Return the failures of proxies, and when the load balancer leaves them out; `group` is that of the proxies."""
+    actions: list[Action] = []
+    entry = PROXY_PARTS.index("entry")
+    failed = [fault for fault in spec.faults if isinstance(fault, ProxyDown)]
+    for fault in sorted(failed, key=lambda fault: fault.at):  # a proxy may fail when it has just come back
+        for part in (entry, PROXY_PARTS.index("cpu")):
+            station = int(stations.proxies[fault.proxy, part])
+            actions.append(Action(Kind.DOWN, station, fault.at))
+            if fault.back_s < float("inf"):
+                actions.append(Action(Kind.UP, station, fault.back_s))
+        seen_s = fault.at + fault.detected_after
+        if group is not None and seen_s < fault.back_s:
+            actions.append(Action(Kind.LEAVE, group, seen_s, member=fault.proxy))
+            if fault.back_s < float("inf"):
+                actions.append(Action(Kind.JOIN, group, fault.back_s, member=fault.proxy))
+    return actions

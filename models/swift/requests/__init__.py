@@ -1,0 +1,1 @@
+"""What Swift does for each request."""

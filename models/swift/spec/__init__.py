@@ -1,0 +1,1 @@
+"""Swift's spec: its sections and presets."""

@@ -1,0 +1,228 @@
+"""The sections of a Swift spec: proxies, hosts, drives, the object ring, container databases."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from models.devices.drive_times import DriveTimes
+from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
+from models.shared.clients import CoreCount
+from models.shared.presets import PRESETS_OF, with_preset
+from models.shared.prices import Price, PriceList
+from models.shared.store_spec import Link
+from models.swift.spec import presets
+from traces.operations import S3Op
+from traces.spec.field_notes import Basis, LinkRate, Unit
+from traces.spec.fit_bounds import Fit
+from traces.spec.units import MOST_COUNT, Bytes, BytesPerSecond, Seconds
+from traces.workload.distributions import Strict
+
+NOTHING = ServiceDemand()
+
+_PROXY_CONF = "Swift's default: etc/proxy-server.conf-sample"
+_OBJECT_CONF = "Swift's default: etc/object-server.conf-sample"
+_NIC = Basis("assumed: no limit", 1.25e8, 5e10)
+
+
+class SwiftLink(Link):
+    """The network between clients and proxies, and that between the servers."""
+
+    internal_latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean"), Basis("assumed: none", 5e-6, 5e-3)] = Field(
+        0.0, description="One-way latency between two servers; each of their requests opens a connection first."
+    )
+
+
+class Proxies(Strict):
+    """The proxy servers, which are identical, and the timeouts and hedging of their requests to other servers."""
+
+    preset: str | None = Field(None, description="Name of a measured proxy, which supplies its CPU times.")
+    count: Annotated[int, Basis("assumed: one proxy", 1, 1000)] = Field(
+        1, ge=1, le=MOST_COUNT, description="Number of proxy servers, which take requests in turn."
+    )
+    cores: CoreCount = Field(8, ge=1, description="Number of cores of a proxy, with a worker process on each.")
+    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC, LinkRate()] = Field(
+        0.0, ge=0, description="Bandwidth of a proxy's network interface in each direction; 0: no limit."
+    )
+    cpu: dict[S3Op, Demand] = Field({}, description="CPU time of a proxy for a request, by operation.")
+    concurrent_gets: bool = Field(
+        False,
+        description="Hedged reads: a GET or HEAD that has no response after `concurrency_timeout` is sent to the next "
+        "replica as well, and the first response is used.",
+    )
+    concurrency_timeout: Annotated[Seconds, Field(gt=0), Basis(f"{_PROXY_CONF}, that of conn_timeout", 0.001, 10)] = (
+        Field(0.5, description="Delay of each further request of a hedged read.")
+    )
+    concurrent_ec_extra_requests: int = Field(
+        0, ge=0, description="Number of further fragments that a hedged read with erasure coding requests at once."
+    )
+    conn_timeout: Annotated[Seconds, Field(gt=0), Basis(_PROXY_CONF, 0.01, 60)] = Field(
+        0.5, description="Time limit of opening a connection to another server."
+    )
+    node_timeout: Annotated[Seconds, Field(gt=0), Basis(_PROXY_CONF, 0.1, 600)] = Field(
+        10.0, description="Time limit of a response of another server."
+    )
+    post_quorum_timeout: Annotated[Seconds, Field(gt=0), Basis(_PROXY_CONF, 0.01, 60)] = Field(
+        0.5, description="Time for which a write waits for its last servers, once a quorum has responded."
+    )
+    error_suppression_limit: Annotated[int, Basis(_PROXY_CONF, 1, 1000)] = Field(
+        10, ge=1, description="Number of errors of a server after which a process of a proxy avoids it."
+    )
+    error_suppression_interval: Annotated[Seconds, Field(gt=0), Basis(_PROXY_CONF, 1, 3600)] = Field(
+        60.0, description="Time for which a process of a proxy avoids a server after too many errors."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_preset(cls, data: Any) -> Any:
+        return with_preset(data, presets.proxies)
+
+
+class Hosts(Strict):
+    """The storage hosts, which are identical: object and container servers, and their drives."""
+
+    preset: str | None = Field(None, description="Name of a measured host, which supplies its CPU times.")
+    count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(
+        1, ge=1, le=MOST_COUNT, description="Number of storage hosts."
+    )
+    zones: Annotated[int, Basis("assumed: one zone", 1, 100)] = Field(
+        1,
+        ge=1,
+        le=MOST_COUNT,
+        description="Number of zones, over which hosts are distributed in turn and replicas are spread.",
+    )
+    cores: CoreCount = Field(8, ge=1, description="Number of cores of a host, which its servers use.")
+    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC, LinkRate()] = Field(
+        0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."
+    )
+    workers: Annotated[int, Basis("assumed: one for each of 8 cores", 1, 512)] = Field(
+        8, ge=1, le=MOST_COUNT, description="Number of object server processes of a host, if `servers_per_port` is 0."
+    )
+    servers_per_port: int = Field(
+        0,
+        ge=0,
+        le=MOST_COUNT,
+        description="Number of object server processes of each drive; 0: all drives have the same `workers`.",
+    )
+    threads: Annotated[int, Basis(f"{_OBJECT_CONF}; 1 with servers_per_port", 1, 1000)] = Field(
+        20,
+        ge=1,
+        le=MOST_COUNT,
+        description="Number of threads of an object server process, which sync files and directories.",
+    )
+    cpu: dict[S3Op, Demand] = Field(
+        {}, description="CPU time of an object server for a request, by operation; LIST: of a container server."
+    )
+    update_cpu: Demand = Field(NOTHING, description="CPU time of a container server for the update of a row.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_preset(cls, data: Any) -> Any:
+        return with_preset(data, presets.hosts)
+
+
+class Drives(DriveTimes):
+    """The drives of each host, which hold objects."""
+
+    durable: ClassVar[str] = "sync"
+
+    preset: str | None = Field(None, description="Name of a device, such as nvme or hdd-7k2.")
+    count: Annotated[int, Basis("assumed: one drive", 1, 1000)] = Field(
+        1, ge=1, le=MOST_COUNT, description="Number of drives of a host."
+    )
+    queue_depth: Annotated[int, Basis("assumed: one access at a time", 1, 1024)] = Field(
+        1, ge=1, le=MOST_COUNT, description="Number of accesses that a drive serves at the same time."
+    )
+    read: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(None, description="Service time of reading data.")
+    write: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(None, description="Service time of writing data.")
+    read_latency: Demand = Field(NOTHING, description="Further latency of a read, which overlaps with other accesses.")
+    write_latency: Demand = Field(
+        NOTHING, description="Further latency of a write, which overlaps with other accesses."
+    )
+    sync: Demand | None = Field(None, description="Service time of making a file or a directory durable (fsync).")
+    lookup: Demand = Field(
+        NOTHING,
+        description="Drive time of opening an object: directories and inodes with extended attributes; 0: cached.",
+    )
+    read_size: Annotated[Bytes, Field(gt=0), Basis("Linux's read-ahead, 128 KiB", 4096, 1 << 24)] = Field(
+        1 << 17, description="Bytes of one access when data are read."
+    )
+    write_size: Annotated[Bytes, Basis("the page cache collects an object until it is synced", 4096, 1 << 24)] = Field(
+        0,
+        description="Bytes of one access when data are written through (Swift writes 64 KiB at a time); 0: the page "
+        "cache collects them, and the drive writes them in one access when the file is synced.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_preset(cls, data: Any) -> Any:
+        return cls.completed(data, presets.drives)
+
+
+class Erasure(Strict):
+    """An erasure-coded policy."""
+
+    data: Annotated[int, Basis("assumed", 1, 32)] = Field(
+        ge=1, le=32, description="Number of data fragments that an object is divided into."
+    )
+    parity: Annotated[int, Basis("assumed", 1, 16)] = Field(
+        ge=1, le=16, description="Number of parity fragments that an object gets in addition."
+    )
+
+
+class ObjectRing(Strict):
+    """The object ring: partitions, and the devices that hold each of them."""
+
+    part_power: Annotated[int, Basis("assumed: 2^10 partitions", 1, 24)] = Field(
+        10, ge=1, le=32, description="Binary logarithm of the number of partitions."
+    )
+    replicas: Annotated[int, Basis("assumed: Swift's usual 3", 1, 10)] = Field(
+        3, ge=1, le=10, description="Number of replicas of an object, if it is not erasure coded."
+    )
+    erasure: Erasure | None = Field(None, description="Erasure coding of all objects; absent: replicas.")
+
+
+class Containers(Strict):
+    """Container databases, which list the objects of a bucket; a PUT or DELETE updates a row in each of them."""
+
+    replicas: Annotated[int, Basis("assumed: Swift's usual 3", 1, 10)] = Field(
+        3, ge=1, le=10, description="Number of replicas of each container database."
+    )
+    shards: Annotated[int, Basis("Swift's default: not sharded", 1, 10_000)] = Field(
+        1,
+        ge=1,
+        le=MOST_COUNT,
+        description="Number of shards of each container; a LIST visits the root, then the shard of its prefix.",
+    )
+    update: Demand = Field(
+        NOTHING, description="Time for which an update locks a database: a row is appended to its pending file."
+    )
+    list: Demand = Field(NOTHING, description="Time of a page of a listing in the SQLite database.")
+    timeout: Annotated[Seconds, Field(gt=0), Basis("Swift's default: container_update_timeout", 0.01, 60)] = Field(
+        1.0, description="Time limit of an update, which is then deferred to an updater (async pending)."
+    )
+
+
+class Stored(Strict):
+    """The objects that the store holds before the run."""
+
+    objects: Annotated[float, Unit("", "1e9"), Basis("assumed: an empty store", 1, 1e12)] = Field(
+        0.0, ge=0, description="Number of objects; the fewer there are, the more new names need a new directory."
+    )
+    bytes_each: Bytes | None = Field(
+        None, description="Mean size of an object, which the auditor reads; required with `auditor`."
+    )
+
+
+class SwiftPrices(PriceList):
+    """The prices of the parts of a Swift cluster."""
+
+    proxy: Price = Field(0.0, description="Price of each proxy server with its cores.")
+    host: Price = Field(0.0, description="Price of each storage host without drives.")
+    drive: Price = Field(0.0, description="Price of each drive of the storage hosts.")
+
+
+PRESETS_OF[Proxies] = presets.proxies
+PRESETS_OF[Hosts] = presets.hosts
+PRESETS_OF[Drives] = presets.drives

@@ -1,0 +1,112 @@
+"""The spec of a Swift cluster: proxies, storage hosts with their drives, rings, and the clients."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from models.shared.background import BackgroundWork
+from models.shared.clients import ClientMachines
+from models.shared.faults import NoisyNeighbour, refuse_instant_failures
+from models.shared.store_spec import FAULTS, PRICES, StoreSpec
+from models.swift.spec.faults import Fault, ProxyDown
+from models.swift.spec.maintenance_sections import Auditor, Replicator
+from models.swift.spec.sections import Containers, Drives, Hosts, ObjectRing, Proxies, Stored, SwiftLink, SwiftPrices
+from traces.spec.field_notes import Basis
+from traces.spec.units import Fraction
+
+
+class SwiftSpec(StoreSpec):
+    """An OpenStack Swift cluster, its clients and their workload."""
+
+    store: Literal["swift"] = Field(description="Selects the model of OpenStack Swift.")
+    client: ClientMachines = Field(
+        ClientMachines(), description="Client machines: number, cores, NICs, placement, CPU times, policies."
+    )
+    network: SwiftLink = Field(SwiftLink(), description="Network of clients, proxies and storage hosts.")
+    proxies: Proxies = Field(Proxies(), description="Proxy servers: number, cores, CPU times, timeouts, hedged reads.")
+    hosts: Hosts = Field(Hosts(), description="Storage hosts: number, zones, cores, server processes, CPU times.")
+    drives: Drives = Field(Drives(), description="Drives of each storage host: number, and service times.")
+    ring: ObjectRing = Field(ObjectRing(), description="Object ring: partitions, replicas or erasure coding.")
+    containers: Containers = Field(Containers(), description="Container databases: replicas, shards, times.")
+    stored: Stored = Field(Stored(), description="Objects that the store holds before the run.")
+    overwrites: Annotated[Fraction, Basis("assumed: all objects are new", 0, 1)] = Field(
+        0.0, ge=0, le=1, description="Fraction of PUTs that replace an object, which makes no new directory."
+    )
+    auditor: Auditor | None = Field(
+        None, description="Object auditor of each host, which runs in most clusters; absent: it does not run."
+    )
+    replicator: Replicator | None = Field(
+        None,
+        description="Object replicator of each host, with erasure coding its reconstructor, which run in all clusters; "
+        "absent: it does not run.",
+    )
+    background: BackgroundWork = Field(
+        BackgroundWork(), description="Other background work, such as that of updaters, expirers, or of containers."
+    )
+    faults: tuple[Fault, ...] = Field((), description=FAULTS)
+    prices: SwiftPrices | None = Field(None, description=PRICES)
+
+    @property
+    def priced(self) -> dict[str, float]:
+        """The amount of each part in `prices`."""
+        return {"proxy": self.proxies.count, "host": self.hosts.count, "drive": self.total_drives}
+
+    @property
+    def total_drives(self) -> int:
+        """Number of drives of all hosts."""
+        return self.hosts.count * self.drives.count
+
+    @property
+    def pieces(self) -> int:
+        """Number of replicas, or of fragments, of an object."""
+        erasure = self.ring.erasure
+        return self.ring.replicas if erasure is None else erasure.data + erasure.parity
+
+    @property
+    def data_pieces(self) -> int:
+        """Number of pieces that an object is read from, which have all of its bytes together."""
+        return 1 if self.ring.erasure is None else self.ring.erasure.data
+
+    @property
+    def write_quorum(self) -> int:
+        """Number of servers that must have written their piece: a majority, or one more than the data fragments."""
+        erasure = self.ring.erasure
+        return (self.pieces + 1) // 2 if erasure is None else min(erasure.data + 1, self.pieces)
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> SwiftSpec:
+        """Check that there are drives for all pieces, and hosts for all zones."""
+        if self.hosts.zones > self.hosts.count:
+            raise ValueError(f"hosts.zones is {self.hosts.zones}; {self.hosts.count} hosts allow at most as many zones")
+        if self.pieces > self.total_drives:
+            what = "ring.replicas" if self.ring.erasure is None else "ring.erasure"
+            raise ValueError(f"{what}: {self.pieces} pieces of an object need as many drives; there are "
+                             f"{self.total_drives} (hosts.count x drives.count)")  # fmt: skip
+        if self.containers.replicas > self.total_drives:
+            raise ValueError(f"containers.replicas is {self.containers.replicas}; there are {self.total_drives} drives")
+        if self.client.on_storage_hosts:
+            raise ValueError("client.placement: clients on storage hosts are not modelled; allowed is own")
+        if self.auditor is not None and self.stored.bytes_each is None:
+            raise ValueError("stored.bytes_each: is missing; the auditor reads objects of this size")
+        return self
+
+    @model_validator(mode="after")
+    def _events_fit(self) -> SwiftSpec:
+        """Check that all parts named by faults exist, and that failed requests of a closed loop take time."""
+        most = {"drive": self.total_drives, "host": self.hosts.count, "proxy": self.proxies.count}
+        for number, fault in enumerate(self.faults):
+            for part, count in most.items():
+                which = getattr(fault, part, 0)
+                if which >= count:
+                    raise ValueError(
+                        f"faults.{number}.{part}: there is no {part} {which}; allowed are 0 to {count - 1}"
+                    )
+            if isinstance(fault, NoisyNeighbour) and fault.resource == "network" and not self.hosts.nic:
+                raise ValueError(
+                    f"faults.{number}.resource: unlimited bandwidth has no fraction to take; give hosts.nic"
+                )
+            if isinstance(fault, ProxyDown) or fault.kind in ("host_down", "drive_down"):
+                refuse_instant_failures(self.workload, self.network.latency, fault.kind)
+        return self

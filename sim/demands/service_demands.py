@@ -1,0 +1,358 @@
+"""Service demands of a mix of requests at each station, and its no-contention response time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.network.demand_sheet import Requests, Sheet, draw_sheet
+from models.network.network import Network
+from models.network.route import Route, Stage, Visit
+from models.network.service_demand import ServiceDemand
+from models.network.station import Bound, Member
+from sim.demands.no_contention import held_s, limited_mean, path_s
+from sim.demands.station_work import StationWork
+from sim.demands.supported_features import uncounted_feature
+from sim.demands.visit_places import (
+    Places,
+    Resource,
+    is_done,
+    is_hedged,
+    lasting_pools,
+    may_refuse,
+    stations_of,
+    visits_together,
+)
+from sim.engine.outcome import Floats, Program
+from traces.errors import InputError
+from traces.workload.distributions import Deterministic, Shape
+
+_BLOCK = 4096
+"""Requests whose demands are drawn at a time. It affects results, because sums are rounded by block."""
+
+
+@dataclass(frozen=True)
+class Demands:
+    """Service demands per successful request.
+
+    The time of a GROUP_COMMIT station for a request depends on its batches, and that of a group member on the requests
+    bound to it, so only bounds, `low_s` and `high_s`, are known. The same applies to a request that may have several
+    attempts: at least one, at most all that its policy allows. A pool's demand is the time that its tokens are held: at
+    least that of a request without contention, without an upper bound.
+
+    Attributes:
+        resources: the stations, and all members of a group together.
+        fraction: of each route among the requests, shape (routes,).
+        visits: visits of one attempt, spread evenly over group members, shape (routes, stations).
+        mean_s: service time of one attempt, each visit as if in a batch of its own, shape (routes, stations).
+        requested: visits of one attempt of the mix (for pools: tokens taken), shape (resources,).
+        low_s, high_s: bounds of the resource's working time per request of the mix, shape (resources,).
+        low_error_s: standard error of `low_s` as that of all requests of the workload, shape (resources,).
+        queueing_s, delay_s: upper bounds per request of the mix for all attempts in sequence: service time at stations
+            with a queue, and time at infinite servers.
+        no_contention_s: lower bound of a route's mean response time, shape (routes,): the critical path of its forks
+            without waiting. Requests that time out count with the time they took, refused ones do not count.
+        unknown_pools: pools with an unknown holding time of tokens.
+    """
+
+    resources: tuple[Resource, ...]
+    fraction: Floats
+    visits: Floats
+    mean_s: Floats
+    requested: Floats
+    low_s: Floats
+    high_s: Floats
+    low_error_s: Floats
+    queueing_s: float
+    delay_s: float
+    no_contention_s: Floats
+    unknown_pools: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Successful requests of one route: the visits of the successful attempt, shape (requests, visits).
+
+    Attributes:
+        demand_s, least_s: expected and least demand, if the visit is made.
+        made: the expected number of visits: 1, 0 if the request passes by, between them if that is not known.
+        every_s, every_made: the same of all attempts, shape (requests, attempts, visits).
+    """
+
+    k: int
+    route: Route
+    place: NDArray[np.int64]
+    demand_s: Floats
+    least_s: Floats
+    made: Floats
+    every_s: Floats
+    every_made: Floats
+
+
+_Chunks = Callable[[], Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]]
+"""Sheets with demands, Sheets with least possible demands, and the successful attempt of each request (-1: none)."""
+
+
+def mean_demands(
+    network: Network, requests: Requests, any_keys: Collection[int] = (), settled: bool = False
+) -> Demands:
+    """Return the expected demands of all rows of `requests`, each counted once, from the means of service demands.
+
+    If a stage needs all of its branches, the expected end of the last is at least the largest of the branches'
+    expectations. The first of several branches or attempts ends no earlier than with its least possible demand; so
+    random demands count as 0 in `no_contention_s` if a stage needs only some of its branches, and if another attempt
+    may end earlier, only the time until then counts.
+
+    Stations of visits that certainly take place have their demand in expectation even if requests are hedged, cancelled
+    or time out: a job in service stays to the end, and a visit begins before its demand affects anything.
+
+    Args:
+        network: the network.
+        requests: its requests.
+        any_keys: routes whose demands are those expected of other keys, which select all rows of placement tables
+            equally often. Holding times of tokens are those of the keys at hand.
+        settled: whether the run is long enough for branches that no stage needs to get the tokens that they wait for.
+
+    Raises:
+        InputError: there are no requests, or the network has an unsupported feature.
+    """
+    made = with_all_visits(network)
+    mean = with_service_demands(made, lambda demand: demand.model_copy(update={"distribution": Deterministic()}))
+    least = with_service_demands(
+        made, lambda demand: demand if isinstance(demand.distribution, Deterministic) else demand.scaled(0.0)
+    )
+
+    def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
+        for first in range(0, len(requests), _BLOCK):
+            count = min(_BLOCK, len(requests) - first)
+            means, leasts = (draw_sheet(drawn, requests, 0, first, count) for drawn in (mean, least))
+            yield means, leasts, np.zeros(count, np.int64)
+
+    routes = np.unique(requests.route).tolist()
+    sums = _Sums(network, routes, bool(requests.background), expected=True, any_keys=any_keys, settled=settled)
+    return sums.demands(chunks)
+
+
+def drawn_demands(program: Program, winner: NDArray[np.int16]) -> Demands:
+    """Return the demands drawn by the requests of a run, for which operational laws hold exactly.
+
+    Args:
+        program: the program of the run.
+        winner: number of the successful attempt of each request, from 1; 0: none, and the request is excluded.
+
+    Raises:
+        InputError: as for `mean_demands`.
+    """
+
+    def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
+        for first in range(0, len(winner), _BLOCK):
+            sheet = program.draw(first, min(_BLOCK, len(winner) - first))
+            yield sheet, sheet, winner[first : first + len(sheet)].astype(np.int64) - 1
+
+    routes = sorted({k for sheet, _, _ in chunks() for k in np.unique(sheet.route).tolist()})
+    return _Sums(program.network, routes, bool(program.background), expected=False).demands(chunks)
+
+
+def with_service_demands(network: Network, change: Callable[[ServiceDemand], ServiceDemand]) -> Network:
+    """Return the network with each service demand changed."""
+    return with_visits(network, lambda visit: replace(visit, demand=change(visit.demand)))
+
+
+def with_visits(network: Network, change: Callable[[Visit], Visit]) -> Network:
+    """Return the network with each visit changed."""
+
+    def stage_of(stage: Stage) -> Stage:
+        return replace(stage, branches=tuple(tuple(change(visit) for visit in b) for b in stage.branches))
+
+    routes = (replace(route, stages=tuple(map(stage_of, route.stages))) for route in network.routes)
+    return replace(network, routes=tuple(routes))
+
+
+def with_all_visits(network: Network) -> Network:
+    """Return the network in which no request passes by a visit."""
+    return with_visits(network, lambda visit: replace(visit, demand=visit.demand_if_made, chance=None))
+
+
+class _Sums:
+    """Sums over the requests of a network, by place."""
+
+    def __init__(
+        self, network: Network, routes: list[int], background: bool, expected: bool,
+        any_keys: Collection[int] = (), settled: bool = False,
+    ):  # fmt: skip
+        feature = uncounted_feature(network)
+        if feature is not None:
+            raise InputError(f"analysis without simulation does not support {feature}")
+        self.network, self.expected = network, expected
+        self.places = Places(network, routes, expected, any_keys)
+        self.work = StationWork(network, self.places, background)
+        shape = (len(network.routes), len(self.places))
+        self.present = np.zeros(len(network.routes))
+        self.visits, self.total_s, self.taken = np.zeros(shape), np.zeros(shape), np.zeros(shape[1])
+        self.ever_taken = np.zeros(shape[1])
+        self.held_s, self.held_square_s2, self.unknown = np.zeros(shape[1]), np.zeros(shape[1]), set[int]()
+        self.no_contention_s = np.zeros(shape[0])
+        self._batching: dict[int | Member | Bound, bool] = {}
+        self._lasting = frozenset(range(len(network.stations))) if settled else lasting_pools(network)
+
+    def demands(self, chunks: _Chunks) -> Demands:
+        for sheet, least, winner in chunks():
+            self.work.add_batch_starts(*self._possible(sheet, least))
+            for block in self._blocks(sheet, least, winner):
+                self._add(block)
+        count = self.present.sum()
+        if not count:
+            raise InputError("there are no requests, so there are no service demands")
+        # The least duration of a commit depends on all requests.
+        for sheet, least, winner in chunks():
+            for block in self._blocks(sheet, least, winner):
+                self._add_no_contention(block)
+        requested = np.maximum(self.present, 1)
+        resources = self.places.resources()
+        low_s, high_s = self.work.totals_s(self.held_s)
+        is_pool = np.array([r.kind == "pool" for r in resources])
+        holds = [any(self.work.holds[k] for k in r.stations) for r in resources]
+        visits = self.places.certain(self.visits.sum(axis=0))
+        return Demands(
+            resources=resources,
+            fraction=self.present / count,
+            visits=self.places.evenly(self.visits) / requested[:, None],
+            mean_s=self.places.evenly(self.total_s) * ~self.work.is_idle[: self.places.stations] / requested[:, None],
+            requested=np.where(is_pool, self.places.certain(self.taken), visits) / count,
+            low_s=low_s / count,
+            low_error_s=self.work.errors_s(self.held_s, self.held_square_s2, count) / count,
+            high_s=np.where(holds & (self.places.possible(self.ever_taken) > 0), np.inf, high_s / count),
+            queueing_s=float(self.work.queueing_s / count),
+            delay_s=float(self.work.delay_s / count),
+            no_contention_s=self.no_contention_s / requested,
+            unknown_pools=tuple(self.network.stations[k].name for k in sorted(self.unknown)),
+        )
+
+    def _possible(self, sheet: Sheet, least: Sheet) -> tuple[NDArray[np.int64], Floats, Floats]:
+        """Return the places, demands and least demands of visits of all attempts that may be made; shape (visits,)."""
+        place = np.zeros(len(sheet.station), np.int64)
+        for k, mine, at in self._rows(sheet):
+            route = self.network.routes[k]
+            once = self.places.of(route, sheet.station[at[:, 0]], sheet.key_hash[mine])
+            place[at] = once[:, None, :]
+        made = sheet.demand_s >= 0
+        return place[made], sheet.demand_s[made], least.demand_s[made]
+
+    def _rows(self, sheet: Sheet) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield each route, its requests, and the indices of their visits: shape (requests, attempts, visits)."""
+        for k, route in enumerate(self.network.routes):
+            mine = np.flatnonzero(sheet.route == k)
+            if len(mine):
+                width, attempts = len(route.visits), route.policy.attempts
+                steps = np.arange(attempts * width).reshape(attempts, width)
+                yield k, mine, sheet.first_visit[mine][:, None, None] + steps
+
+    def _blocks(self, sheet: Sheet, least: Sheet, winner: NDArray[np.int64]) -> Iterator[_Block]:
+        for k, mine, at in self._rows(sheet):
+            responded = winner[mine] >= 0
+            mine, at = mine[responded], at[responded]
+            if not len(mine):
+                continue
+            route, won = self.network.routes[k], at[np.arange(len(mine)), winner[mine]]
+            place = self.places.of(route, sheet.station[won], sheet.key_hash[mine])
+            fraction = np.array([visit.fraction for visit in route.visits]) if self.expected else 1.0
+            made, every_made = (np.where(sheet.demand_s[of] >= 0, fraction, 0.0) for of in (won, at))
+            demand_s, least_s, every_s = (
+                np.maximum(times, 0.0) for times in (sheet.demand_s[won], least.demand_s[won], sheet.demand_s[at])
+            )
+            yield _Block(k, route, place, demand_s, least_s, made, every_s, every_made)
+
+    def _add(self, block: _Block) -> None:
+        k, places = block.k, len(self.places)
+        self.present[k] += len(block.place)
+        hedged = is_hedged(block.route)
+        usual = np.flatnonzero(~np.array(hedged))
+        spread = self.places.of_any_key(k, block.place)
+        place, made = spread[:, usual].ravel(), block.made[:, usual].ravel()
+        self.visits[k] += np.bincount(place, made, places)
+        self.total_s[k] += np.bincount(place, made * block.demand_s[:, usual].ravel(), places)
+        takes = np.array([not visit.releases for visit in block.route.visits])
+        surely, ever = np.flatnonzero(takes & ~np.array(hedged)), np.flatnonzero(takes)
+        self.taken += np.bincount(block.place[:, surely].ravel(), block.made[:, surely].ravel(), places)
+        # Another attempt may make visits that the successful one passes by.
+        most = block.every_made.max(axis=1)
+        self.ever_taken += np.bincount(block.place[:, ever].ravel(), most[:, ever].ravel(), places)
+        done = np.flatnonzero(is_done(self.network, block.route, self._lasting))
+        self.work.add_least(spread[:, done], block.demand_s[:, done], block.made[:, done])
+        every = np.broadcast_to(spread[:, None, :], block.every_s.shape)
+        self.work.add_most(every.ravel(), block.every_s.ravel(), block.every_made.ravel())
+
+    def _add_no_contention(self, block: _Block) -> None:
+        stay_s = self.work.stay_s(block.place, block.demand_s, 0) * block.made
+        least_s = self.work.stay_s(block.place, block.least_s, 1) * (block.made == 1)
+        self._add_held(block, stay_s, least_s)
+        if self.expected:
+            self.no_contention_s[block.k] += self._expected_no_contention_s(block, stay_s, least_s).sum()
+        else:
+            self.no_contention_s[block.k] += path_s(block.route, stay_s, least_s).sum()
+
+    def _add_held(self, block: _Block, stay_s: Floats, least_s: Floats) -> None:
+        """Add the holding times of tokens, for requests grouped by the visits that take tokens of the same pool."""
+        at = np.flatnonzero(self.work.may_hold[block.place].any(axis=0))
+        place = block.place[:, at]
+        for mine, together in visits_together(place):
+            pool, visits = place[mine, together[0]], at[together].tolist()
+            holds = self.work.holds[pool]
+            # Visits to other places may return tokens of this place.
+            mixed = self.places.meet(pool[:, None], place[mine]).any(axis=1)
+            for take, held in held_s(block.route, visits, stay_s[mine], least_s[mine]):
+                known = holds & ~mixed & (held is not None)
+                if held is not None:
+                    held = held * block.made[mine, take]
+                    self.held_s += np.bincount(pool[known], held[known], len(self.places))
+                    self.held_square_s2 += np.bincount(pool[known], held[known] ** 2, len(self.places))
+                for unknown in np.unique(pool[holds & ~known]).tolist():
+                    self.unknown.update(self.places.members(unknown))
+
+    def _expected_no_contention_s(self, block: _Block, stay_s: Floats, least_s: Floats) -> Floats:
+        """Return the expected time until the first attempt ends, or until something else may end the request.
+
+        With this time `end_s`, and weights w that add up to 1: min(sum of X, end_s) >= sum of min(X, w x end_s).
+        The weights are proportional to the means.
+        """
+        route = block.route
+        no_contention_s = path_s(route, stay_s, least_s)
+        least_path_s = path_s(route, least_s, least_s)
+        end_s = self._end_s(route, least_path_s)
+        if np.isinf(end_s).all():
+            return no_contention_s
+        ratio = np.divide(end_s, no_contention_s, out=np.full_like(end_s, np.inf), where=no_contention_s > 0)
+        cut_s = np.stack([
+            stay_s[:, v] * np.min([limited_mean(shape, ratio * made) for shape in self._shapes(visit)], axis=0)
+            for v, (visit, made) in enumerate((visit, visit.fraction) for visit in route.visits)
+        ], axis=1)  # fmt: skip
+        cut_path_s = path_s(route, cut_s, least_s * np.minimum(ratio, 1.0)[:, None])
+        return np.maximum(cut_path_s, np.minimum(least_path_s, end_s))
+
+    def _end_s(self, route: Route, least_s: Floats) -> Floats:
+        """Return the earliest time when a request may end other than by its first attempt, shape (requests,)."""
+        policy = route.policy
+        second_s = min(policy.hedge_after_s, policy.tied_after_s, 0.0 if policy.hedge_quantile else np.inf)
+        if any(may_refuse(self.network, visit) for visit in route.visits):
+            second_s = 0.0
+        return np.minimum(second_s + least_s, policy.timeout_s)
+
+    def _shapes(self, visit: Visit) -> set[Shape]:
+        """Return the possible distributions of a visit's duration: a commit may join another job's batch."""
+        shapes: set[Shape] = {visit.demand_if_made.distribution}
+        return shapes | self._commit_shapes if self._commits(visit) else shapes
+
+    @cached_property
+    def _commit_shapes(self) -> set[Shape]:
+        visits = (visit for route in self.network.routes for visit in route.visits)
+        return {visit.demand_if_made.distribution for visit in visits if self._commits(visit)}
+
+    def _commits(self, visit: Visit) -> bool:
+        if visit.station not in self._batching:
+            stations = stations_of(self.network, visit.station)
+            self._batching[visit.station] = any(self.network.stations[k].discipline.batches for k in stations)
+        return self._batching[visit.station]

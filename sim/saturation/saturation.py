@@ -1,0 +1,166 @@
+"""The service demands of a store at saturation, from which follows the rate of each resource there.
+
+At saturation, queues are as deep as they get. Where service times depend on the queue, as those of hard disks do, those
+of the deepest queue are a fixed point: at the rate that they allow, the queue is that deep. They are the least that any
+load gives. So they do not depend on the rate of the workload, and no load is served at more than the rate that follows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from models.network.demand_sheet import Requests
+from models.network.network import Network
+from models.shared.caches import has_cache
+from models.shared.faults import fault_times
+from models.shared.work import WORKERS
+from models.store import Spec, before, compile_spec
+from sim.demands.chance import are_keys_even, without_chance
+from sim.demands.run_end import compile_until_end, latest_end_s
+from sim.demands.service_demands import Demands, mean_demands
+from sim.engine.outcome import Floats
+from sim.saturation.network_stretches import WHOLE, Stretch, background_servers, stretches_of
+from sim.saturation.stable_rate import RateLimit, pools_of, repeats, tried
+from traces.random_streams import stream_id, uniforms
+from traces.trace import Trace
+
+_LEAST_ROWS, _MOST_ROWS = 2_000, 20_000
+"""Range of the greatest number of requests over which demands are averaged; open loops, which can be overloaded, have
+the most of them."""
+_LEAST_FREE = 0.01  # fraction of a station's servers that background work leaves to requests at least
+_VISITS = 600_000  # of these requests in a closed loop
+
+
+@dataclass(frozen=True)
+class Saturated:
+    """A store with the deepest queues: its network, some requests of the workload, their demands, and what they imply.
+
+    Attributes:
+        limits: of each stretch of the run, in order of time; empty: no resource limits the rate.
+    """
+
+    network: Network
+    requests: Requests
+    demands: Demands
+    limits: tuple[RateLimit, ...]
+
+    @property
+    def limit(self) -> RateLimit | None:
+        """The least limit; None: there is none."""
+        return min(self.limits, key=lambda each: each.ops, default=None)
+
+
+def at_saturation(spec: Spec, trace: Trace) -> Saturated:
+    """Return a store at saturation, for the mix of the requests of a trace.
+
+    The limits are those of the demands, less background work, or others if these do not tell them
+    (`sim.saturation.stable_rate`).
+
+    Raises:
+        InputError: as for `demands_at_saturation`.
+    """
+    network, requests, demands = demands_at_saturation(spec, trace)
+    pools, changes, stretches = pools_of(network, requests), bool(network.scenario), stretches_of(network, requests)
+    is_known = not (pools or changes or repeats(network, requests))
+    first_fault_s = min(fault_times(spec.faults), default=math.inf)
+    limits = []
+    for stretch in stretches:
+        if stretch[1] <= first_fault_s < math.inf:
+            healthy = at_saturation(before(spec, 0.0), trace).limit
+            limit = healthy and replace(healthy, from_s=stretch[0], until_s=stretch[1])
+        else:
+            limit = limit_of(demands, background_servers(network, requests, stretch), stretch)
+            limit = limit if is_known or limit is None else tried(spec, trace, limit, pools, changes)
+        if limit is not None:
+            limits.append(limit if len(stretches) > 1 else replace(limit, from_s=WHOLE[0], until_s=WHOLE[1]))
+    return Saturated(network, requests, demands, tuple(limits))
+
+
+def limit_of(demands: Demands, busy_servers: Floats | None = None, stretch: Stretch = WHOLE) -> RateLimit | None:
+    """Return the resource that saturates first by its demands; None: none does.
+
+    Args:
+        demands: of the requests.
+        busy_servers: how many servers of each station do other work, shape (stations,); None: none.
+        stretch: of the run.
+    """
+    most_ops = saturation_ops(demands)
+    if busy_servers is not None and busy_servers.any():
+        servers = np.array([resource.servers for resource in demands.resources])
+        busy = np.array([busy_servers[list(resource.stations)].sum() for resource in demands.resources])
+        most_ops *= np.clip(1 - busy / servers, _LEAST_FREE, 1.0)
+    first = int(most_ops.argmin())
+    resource = demands.resources[first]
+    if math.isinf(most_ops[first]):
+        return None
+    return RateLimit(resource.name, resource.role, float(most_ops[first]), *stretch)
+
+
+def demands_at_load(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demands]:
+    """Return the network of a store at the load of a trace, its requests, and the demands of those of its workload.
+
+    Demands are averaged over the rows, each counted once, or some of a long trace. Which of several equal
+    stations has the most of them by chance does not count.
+
+    Raises:
+        InputError: the spec cannot be modelled, or the network has a feature that is not supported.
+    """
+    return _with_demands(*compile_until_end(spec, trace))
+
+
+def demands_at_saturation(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demands]:
+    """Return the same for queues as deep as they get, and some of the requests of a long trace; raises the same."""
+    return _with_demands(*compile_spec(spec, _shortened(spec, trace), latest_end_s(spec, trace), saturated=True))
+
+
+def saturation_ops(demands: Demands) -> Floats:
+    """Return the requests per second at which each resource saturates, shape (resources,).
+
+    Infinite: it never does, or no request waits there.
+    """
+    servers = np.array([resource.servers for resource in demands.resources])
+    most_ops = np.full(len(servers), np.inf)
+    with np.errstate(divide="ignore", over="ignore"):
+        np.divide(servers, demands.low_s, out=most_ops, where=demands.low_s > 0)
+    most_ops[[resource.role == WORKERS for resource in demands.resources]] = np.inf  # no request waits for these
+    return most_ops
+
+
+def _with_demands(network: Network, requests: Requests) -> tuple[Network, Requests, Demands]:
+    routes, some = np.unique(requests.route).tolist(), _sampled(network, requests)
+    usual = without_chance(mean_demands(network, some, routes, settled=True))
+    even = [k for k in routes if are_keys_even(network, requests, k)]
+    if len(even) == len(routes):
+        return network, requests, usual
+    # A popular object loads some stations more; but chance must not hide that the placement is uneven.
+    return network, requests, without_chance(mean_demands(network, some, even, settled=True), usual)
+
+
+def _sampled(network: Network, requests: Requests) -> Requests:
+    """Return the requests, or of many a random one of each of as many parts, so that no pattern of rows is lost."""
+    visits = np.array([len(route.visits) for route in network.routes])[requests.route].mean() if len(requests) else 1
+    most = _MOST_ROWS if requests.pacing.loop == "open" else min(max(int(_VISITS / visits), _LEAST_ROWS), _MOST_ROWS)
+    if len(requests) <= most:
+        return requests
+    rows = _some(len(requests), most)
+    per_row = ("route", "size_bytes", "key_hash", "arrival_s", "think_s", "phase")
+    chosen = {name: getattr(requests, name)[rows] for name in per_row}
+    return replace(requests, **chosen, group=None if requests.group is None else requests.group[rows])
+
+
+def _shortened(spec: Spec, trace: Trace) -> Trace:
+    """Return the trace, or of many rows as many as are needed; all if what a cache holds depends on their order."""
+    if len(trace) <= _MOST_ROWS or has_cache(spec):
+        return trace
+    return replace(trace, table=trace.table.take(pa.array(_some(len(trace), _MOST_ROWS))))
+
+
+def _some(count: int, most: int) -> NDArray[np.int64]:
+    """Return the numbers of a random row of each of `most` parts of `count` rows, ascending."""
+    within = uniforms(0, stream_id("saturation/rows"), 0, most)
+    return ((np.arange(most) + within) * (count / most)).astype(np.int64)

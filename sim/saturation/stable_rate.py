@@ -1,0 +1,246 @@
+"""The rate that a store serves in the long run, from simulation, where expected service demands do not tell it.
+
+They do not if requests hold tokens while they wait, as only holding times without waiting follow from demands, or if
+they are repeated. Holding times are a fixed point: of the rate follow the queues, of these the holding times, and of
+these how many tokens are taken. Where tokens suffice, the number of requests in flight settles; where they do not, it
+grows as long as the rate lasts (Loynes, "The stability of a queue with non-independent inter-arrival and service
+times", Proceedings of the Cambridge Philosophical Society 58, 1962). So rates are tried, in ever smaller intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from models.network.demand_sheet import Requests
+from models.network.network import Network
+from models.shared.work import WORKERS
+from models.store import Spec
+from sim.demands.visit_places import stations_of
+from sim.saturation.station_load import StationLoad, busiest, utilizations
+from sim.simulate import simulate
+from traces.random_streams import stream_id, uniforms
+from traces.trace import Pacing, Trace
+from traces.workload.distributions import Exponential
+
+_REQUESTS, _LEAST_REQUESTS, _MOST_REQUESTS = 8_000, 1_000, 60_000  # usual number of those of a trial, and its range
+_LATENCIES, _LEAST_LATENCIES = 20.0, 5.0  # usual length of a trial, and the least, in mean latencies at a light load
+_LIGHT, _FEW, _LEAST_FEW = 0.1, 500, 20  # fraction of the rate by demands, and requests, of the trial with a light load
+_NEARLY = 0.97  # of a rate, which counts as this rate: nearer to saturation a backlog takes longer to show
+_HIGHER, _MOST = 1.1, 2.0  # ratio of rates tried above that by demands, and greatest one of any of them to it
+_GROWTH = 0.025  # of the requests of the last half of a trial, by which more wait at its end than before
+_FULL = 0.985  # fraction of a pool's tokens that are taken on average if there are too few
+_PRECISION = 1.04  # greatest ratio of the rates between which the limit is
+
+
+Bound = Literal["at", "at most", "at least"]
+
+
+@dataclass(frozen=True)
+class RateLimit:
+    """The rate in requests per second at which a store saturates in a stretch of a run, and the resource that does.
+
+    Attributes:
+        from_s, until_s: beginning and end of the stretch; an end that is not known is infinite.
+        is_tried: whether simulations show that a rate slightly below is served.
+        bound: whether the store saturates at this rate, or at most or least at it, as far as is known.
+    """
+
+    station: str
+    role: str
+    ops: float
+    from_s: float = 0.0
+    until_s: float = math.inf
+    is_tried: bool = False
+    bound: Bound = "at"
+
+    @property
+    def stretch(self) -> tuple[float | None, float | None]:
+        """Beginning and end of the stretch; None: it is the whole run, or the end is not known."""
+        until_s = None if math.isinf(self.until_s) else self.until_s
+        return (None, None) if until_s is None and not self.from_s else (self.from_s, until_s)
+
+
+def pools_of(network: Network, requests: Requests) -> frozenset[str]:
+    """Return the names of the pools whose tokens requests take."""
+    pools = {k for k, s in enumerate(network.stations) if s.discipline.holds_tokens and s.role != WORKERS}
+    routes = (network.routes[k] for k in np.unique(requests.route).tolist())
+    places = {visit.station for route in routes for visit in route.visits}
+    return frozenset(
+        network.stations[k].name for place in places for k in pools.intersection(stations_of(network, place))
+    )
+
+
+def repeats(network: Network, requests: Requests) -> bool:
+    """Return whether requests may have several attempts."""
+    return any(network.routes[k].policy.attempts > 1 for k in np.unique(requests.route).tolist())
+
+
+def tried(spec: Spec, trace: Trace, by_demands: RateLimit, pools: Collection[str], changes: bool) -> RateLimit:
+    """Return the greatest rate that a store serves in the long run, as far as it can be tried.
+
+    Args:
+        spec: of the store.
+        trace: its rows have the mix of the requests.
+        by_demands: the rate that follows from demands.
+        pools: names of those that have no idle token in overload.
+        changes: whether the scenario changes the network, so that more may be served in a stretch than by the demands
+            of the whole run.
+    """
+    trials = _Trials.of(spec, trace, by_demands, pools)
+    if trials is None:
+        return replace(by_demands, bound="at most")
+    low, high = trials.calm, trials.at(_NEARLY * by_demands.ops)
+    if high.is_stable:
+        if not changes:
+            return replace(by_demands, is_tried=True)
+        low, high = _above(trials, high)
+        if high.is_stable:
+            return replace(_at(by_demands, high.busiest, high.rate_ops), bound="at least")
+        if low.rate_ops < by_demands.ops:
+            return _at(by_demands, low.busiest, by_demands.ops)
+    while high.rate_ops > _PRECISION * low.rate_ops:
+        trial = trials.at(_next_ops(low.rate_ops, high))
+        low, high = (trial, high) if trial.is_stable else (low, trial)
+    first = high.full_pool or low.busiest
+    if low is trials.calm:  # less may be served, but that was not tried
+        return replace(_at(by_demands, first, high.rate_ops), bound="at most")
+    most_ops = min(high.rate_ops, max(low.served_ops, high.completed_ops))
+    return _at(by_demands, first, math.sqrt(low.served_ops * most_ops))
+
+
+def _at(by_demands: RateLimit, first: StationLoad | None, ops: float) -> RateLimit:
+    """Return a rate that was tried, with the station that limits it; None: that by demands."""
+    limit = replace(by_demands, ops=ops, is_tried=True)
+    return limit if first is None else replace(limit, station=first.station, role=first.role)
+
+
+def _above(trials: _Trials, low: _Trial) -> tuple[_Trial, _Trial]:
+    """Return two trials of rates, the second of which is higher and not stable, unless all rates tried are.
+
+    `low`: at that by demands, and stable.
+    """
+    high, most_ops = trials.at(_HIGHER * low.rate_ops), _MOST * low.rate_ops
+    while high.is_stable and high.rate_ops < most_ops:
+        low, high = high, trials.at(_HIGHER * high.rate_ops)
+    return low, high
+
+
+def _next_ops(low_ops: float, high: _Trial) -> float:
+    """Return the next rate to try: near what is served in overload, unless requests obstruct each other there."""
+    near = (high.completed_ops * _NEARLY, high.completed_ops / _NEARLY)
+    least_ops = max(low_ops, high.rate_ops / 2)
+    found = (each for each in near if least_ops < each * _NEARLY and each < high.rate_ops * _NEARLY)
+    return next(found, math.sqrt(low_ops * high.rate_ops))
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A simulation of an open loop with a constant rate.
+
+    Attributes:
+        growth: by how many more requests wait at the end of the arrivals than after half of them, and fail in this half
+            beyond those that fail at a light load; as a fraction of the requests of the half.
+        completed_ops: responses per second in the same time.
+        errors: fraction of the requests that fail.
+        latency_s: mean time of a request.
+        busiest: the station with the highest utilisation.
+        full_pool: the fullest pool, if it has no idle token.
+    """
+
+    rate_ops: float
+    growth: float
+    completed_ops: float
+    errors: float
+    latency_s: float
+    busiest: StationLoad | None
+    full_pool: StationLoad | None
+
+    @property
+    def served_ops(self) -> float:
+        """Requests per second that do not add to those in flight."""
+        return self.rate_ops * (1 - max(self.growth, 0.0))
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether the requests in flight settle."""
+        return self.growth <= _GROWTH and self.full_pool is None
+
+
+@dataclass(frozen=True)
+class _Trials:
+    """Simulations at constant rates in a stretch of a run, each of `count` requests; `calm` is one at a light load."""
+
+    spec: Spec
+    trace: Trace
+    from_s: float
+    until_s: float
+    pools: Collection[str]
+    count: int
+    calm: _Trial
+
+    @staticmethod
+    def of(spec: Spec, trace: Trace, stretch: RateLimit, pools: Collection[str]) -> _Trials | None:
+        """Return the simulations; None: too few requests arrive in the stretch, or too many in the time of one."""
+        length_s, light_ops = stretch.until_s - stretch.from_s, _LIGHT * stretch.ops
+        few = int(min(_FEW, length_s * light_ops))
+        if few < _LEAST_FEW:
+            return None
+        calm = _run(spec, _at_rate(trace, light_ops, few, stretch.from_s), light_ops, 0.0, pools)
+        during_one = calm.latency_s * stretch.ops
+        count = int(min(max(_REQUESTS, _LATENCIES * during_one), length_s * stretch.ops))
+        if not max(_LEAST_REQUESTS, _LEAST_LATENCIES * during_one) <= count <= _MOST_REQUESTS:
+            return None
+        return _Trials(spec, trace, stretch.from_s, stretch.until_s, pools, count, calm)
+
+    def at(self, rate_ops: float) -> _Trial:
+        """Simulate at a rate."""
+        count = max(_LEAST_FEW, int(min(self.count, (self.until_s - self.from_s) * rate_ops)))
+        issued = _at_rate(self.trace, rate_ops, count, self.from_s)
+        return _run(self.spec, issued, rate_ops, self.calm.errors, self.pools)
+
+
+def _run(spec: Spec, trace: Trace, rate_ops: float, usual_errors: float, pools: Collection[str]) -> _Trial:
+    """Simulate requests at a rate, given the fraction of them that fails at a light load."""
+    run = simulate(spec, trace)
+    arrival_s, end_s = run.column("arrival_s"), np.sort(run.column("end_s"))
+    first_s, last_s = float(arrival_s[0]), float(arrival_s[-1])
+    half_s = (first_s + last_s) / 2
+    (arrived, all_arrived), (done, all_done) = (
+        np.searchsorted(times, (half_s, last_s), side="right") for times in (arrival_s, end_s)
+    )
+    late, waiting_before = max(1, int(all_arrived - arrived)), arrived - done
+    lost = float(run.failed[arrived:].mean()) - usual_errors if late > 1 else 0.0
+    assert run.stations is not None
+    loads = utilizations([run.stations.to_pylist()])
+    fullest = busiest(each for each in loads if each.station in pools)
+    return _Trial(
+        rate_ops,
+        float((all_arrived - all_done) - waiting_before) / late + max(0.0, lost),
+        float(all_done - done) / (last_s - half_s) if last_s > half_s else 0.0,
+        float(run.failed.mean()),
+        float((run.column("end_s") - arrival_s).mean()),
+        busiest(loads),
+        fullest if fullest is not None and fullest.load >= _FULL else None,
+    )
+
+
+def _at_rate(trace: Trace, rate_ops: float, count: int, from_s: float) -> Trace:
+    """Return requests with the rows of a trace as a Poisson process with a rate, from a time on.
+
+    The rows are a random one of each of as many parts of a longer trace, or those of a shorter one again and again.
+    """
+    u = uniforms(0, stream_id("stable rate", "arrivals"), 0, count)
+    arrival_s = from_s + np.cumsum(Exponential().quantile(u)) / rate_ops
+    rows, within = np.arange(count), uniforms(0, stream_id("stable rate", "rows"), 0, count)
+    if len(trace) > count:
+        rows = ((rows + within) * (len(trace) / count)).astype(np.int64)
+    table = trace.table.take(pa.array(rows % len(trace)))
+    for name, values in (("arrival_s", arrival_s), ("think_s", np.zeros(count)), ("phase", np.zeros(count, np.int32))):
+        table = table.set_column(table.column_names.index(name), name, pa.array(values))
+    return Trace.of(table, Pacing())

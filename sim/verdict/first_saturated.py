@@ -1,0 +1,132 @@
+"""The station that saturates first: by the capacity of the store, or by its utilisation in the run.
+
+If the store changes during the run, the capacity is that of the stretch in which the load is nearest to it. Requests
+that fail are no capacity: where some do, the rate of the run counts as evidence only if the capacity is not known, and
+is that of successful requests.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sim.saturation.capacity import Capacity
+from sim.saturation.stable_rate import Bound, RateLimit
+from sim.saturation.station_load import StationLoad, busiest
+from sim.verdict.offered_load import OfferedLoad
+
+Basis = Literal["demands", "utilization"]
+
+TOLERATED = 0.001
+"""Greatest fraction of the requests of an operation that may fail in a healthy store."""
+FULL = 0.98
+"""Utilisation of a station without idle time, apart from start and end of a run."""
+BUSY = 0.9
+"""The same in an open loop whose backlog grows."""
+_CONTRADICTS = 0.9  # a capacity by utilisation below this fraction of that by demands is not due to chance
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """The station that saturates first.
+
+    Attributes:
+        station, role: its name and role.
+        utilization: fraction of time that its servers are busy in the run.
+        capacity_ops: requests per second at which it saturates.
+        basis: ``demands``: by expected service demands; ``utilization``: the rate of the run over its utilisation.
+        headroom: the capacity over the present rate.
+        from_s, until_s: the stretch of the run to which capacity and headroom apply; None: the whole run, or its end.
+        bound: whether the capacity is known, or only its greatest or least value.
+    """
+
+    station: str
+    role: str
+    utilization: float
+    capacity_ops: float
+    basis: Basis
+    headroom: float
+    from_s: float | None = None
+    until_s: float | None = None
+    bound: Bound = "at"
+
+
+def saturation_of(
+    busy: Sequence[StationLoad],
+    completed_ops: float,
+    offered_ops: float | None,
+    errors: float,
+    capacity: Capacity | None,
+    overloaded: bool,
+    by_demands: bool,
+    loads: Sequence[OfferedLoad] = (),
+) -> Saturation | None:
+    """Return the station that saturates first: by demands, unless there are none or utilisation contradicts them.
+
+    `loads`: of the Runs, for the rates in stretches of them.
+    """
+    fails, present_ops = errors > TOLERATED, offered_ops or completed_ops
+    served_ops = completed_ops * (1 - errors)
+    limit, at_limit_ops = _nearest(capacity, loads, present_ops)
+    by_demand = None if limit is None else _by_demands(busy, limit, completed_ops, present_ops, at_limit_ops)
+    usual = None if overloaded else capacity
+    measured = _by_utilization(busy, served_ops if fails else completed_ops, present_ops, usual, overloaded)
+    if by_demand is None or measured is None:
+        return by_demand or measured
+    if by_demand.from_s is not None:  # utilisation is known for the whole run only
+        return by_demand
+    if overloaded and fails:
+        return by_demand if by_demands else min(by_demand, measured, key=lambda each: each.capacity_ops)
+    if overloaded:
+        # No more is served than the capacity, which demands have apart from chance.
+        is_less = measured.utilization >= BUSY and measured.capacity_ops < present_ops
+        is_limit = not by_demands or (is_less and not (limit and limit.is_tried))
+        return measured if is_limit else by_demand
+    # A closed loop shows that a rate can be served; failed requests show nothing.
+    is_served = present_ops <= completed_ops and by_demand.capacity_ops < served_ops
+    contradicts = not fails and measured.capacity_ops < _CONTRADICTS * by_demand.capacity_ops
+    return measured if contradicts or (is_served and not fails) else by_demand
+
+
+def _nearest(
+    capacity: Capacity | None, loads: Sequence[OfferedLoad], present_ops: float
+) -> tuple[RateLimit | None, float]:
+    """Return the limit of the stretch in which the load is nearest to it, and the mean rate of the Runs there."""
+    limits = () if capacity is None else capacity.limits
+    if len(limits) < 2:
+        return next(iter(limits), None), present_ops
+    end_s = max((load.end_s for load in loads), default=math.inf)
+    found = []
+    for limit in (each for each in limits if each.from_s < end_s):
+        rates = [load.rate_ops(limit.from_s, limit.until_s) for load in loads]
+        known = [rate for rate in rates if rate is not None]
+        found.append((limit, math.fsum(known) / len(known) if known else present_ops))
+    return max(found, key=lambda each: each[1] / each[0].ops, default=(None, present_ops))
+
+
+def _by_demands(
+    busy: Sequence[StationLoad], limit: RateLimit, completed_ops: float, present_ops: float, at_limit_ops: float
+) -> Saturation:
+    """`at_limit_ops`: rate in the stretch of the limit."""
+    if limit.stretch != (None, None):
+        used, headroom = min(at_limit_ops / limit.ops, 1.0), limit.ops / at_limit_ops if at_limit_ops else math.inf
+        return Saturation(limit.station, limit.role, used, limit.ops, "demands", headroom, *limit.stretch, limit.bound)
+    known = {each.station: each.load for each in busy}
+    utilization = known.get(limit.station, min(completed_ops / limit.ops, 1.0))
+    headroom = limit.ops / present_ops
+    return Saturation(limit.station, limit.role, utilization, limit.ops, "demands", headroom, bound=limit.bound)
+
+
+def _by_utilization(
+    busy: Sequence[StationLoad], rate_ops: float, present_ops: float, capacity: Capacity | None, overloaded: bool
+) -> Saturation | None:
+    """Return the busiest station and the rate over its utilisation; None: nothing is busy, or nothing is served."""
+    bent = capacity.bent if capacity and capacity.limits else ()
+    measured = busiest(each for each in busy if each.station not in bent or each.load >= FULL)
+    if measured is None or not rate_ops:
+        return None
+    limit_ops = rate_ops / measured.load
+    headroom = limit_ops / present_ops if overloaded else 1 / measured.load
+    return Saturation(measured.station, measured.role, measured.load, limit_ops, "utilization", headroom)
