@@ -224,7 +224,7 @@ def test_precision_replicates_until_it_is_reached(capsys):
     assert loose["longer"] > 1 and not loose["unsettled"], "0.3 s are too short"
     wanted = loose["precision"]["widest"] / 2
     tight = replicated(wanted)
-    assert tight["replications"] > 2
+    assert tight["replications"] > 2 or tight["longer"] > loose["longer"]
     assert tight["precision"]["reached"]
     assert tight["precision"]["widest"] <= wanted
     assert "± 100% reached" in tailcast(capsys, *REPLICATED, "--precision", "1")[1]
