@@ -50,8 +50,22 @@ def band_grid(result: UncertaintyBand) -> Grid:
 
 
 def band_notes(result: UncertaintyBand) -> list[str]:
-    """Say how many draws were not possible."""
-    return [f"{result.impossible} further draws have values that do not fit together."] if result.impossible else []
+    """Name figures whose values as assumed lie outside of their band, and say how many draws were not possible."""
+    notes = []
+    outside = [
+        f"{op} {LABELS[name]}"
+        for op, figures in result.ops.items()
+        for name in _FIGURES
+        if figures[name].value < figures[name].low or figures[name].value > figures[name].high
+    ]
+    if outside:
+        notes.append(
+            f"As assumed, {', '.join(outside)} lie{'s' * (len(outside) == 1)} outside of the band: a slowest part or a "
+            "sum of many demands is rarely as fast as with all values as assumed. Rely on median and band."
+        )
+    if result.impossible:
+        notes.append(f"{result.impossible} further draws have values that do not fit together.")
+    return notes
 
 
 def assumed_grid(result: RangeEffects) -> Grid:
