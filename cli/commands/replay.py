@@ -250,7 +250,7 @@ def _problems(run: Run) -> list[str]:
     if len(run) and run.failed.all():
         (reason, _), *others = Counter(run.requests.column("error").to_pylist()).most_common(2)
         problems.append(f"all {len(run):,} requests failed: {reason}{', and others' if others else ''}")
-    if reason := run.info["no_response_after"]:
+    if reason := run.info.get("no_response_after"):
         problems.append(f"the store did not respond after the last request: {reason}")
     return problems
 

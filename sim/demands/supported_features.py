@@ -36,6 +36,7 @@ _COUNTED: dict[type[Any], set[str]] = {
         "poll_s",
         "poll_limit",
         "period_s",
+        "phase_s",
     },
     Route: {"operation", "stages", "priority", "policy", "variant"},
     Stage: {"branches", "need", "delivers"},

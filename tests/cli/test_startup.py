@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from cli.commands import failures, find, sensitivity, timeline, whatif
+from cli.common import REPLICATIONS
 from sim.capacity.timeline import Plan
 from sim.experiments.sweep import Settings
 from traces.spec.units import parse_seconds
@@ -52,9 +53,14 @@ def test_help_loads_no_heavy_library(command):
     assert not HEAVY & set(modules)
 
 
-@pytest.mark.parametrize("command", [whatif, find, sensitivity, failures])
-def test_the_default_number_of_replications_is_that_of_settings(command):
-    assert inspect.signature(command.command).parameters["replications"].default == Settings().replications
+@pytest.mark.parametrize("command", [whatif, find, failures])
+def test_the_default_number_of_replications_depends_on_draws(command):
+    assert inspect.signature(command.command).parameters["replications"].default is None
+
+
+def test_the_default_number_of_replications_is_that_of_settings():
+    assert inspect.signature(sensitivity.command).parameters["replications"].default == REPLICATIONS
+    assert Settings().replications == REPLICATIONS
 
 
 def test_defaults_of_a_timeline_are_those_of_its_plan():

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from traces.spec.units import MOST_CV
 from traces.workload.distributions import Floats
 from traces.workload.sizes import FixedSize, HistogramSize, LognormalSize, MixtureSize, SizeComponent, SizeDistribution
 
@@ -102,7 +103,7 @@ def _is_table(parts: list[tuple[float, Part]]) -> bool:
 
 
 def _lognormal(mu: float, sigma: float, most: int) -> LognormalSize:
-    cv = math.sqrt(math.expm1(sigma**2))
+    cv = min(math.sqrt(math.expm1(sigma**2)), MOST_CV)
     return LognormalSize(mean=max(round(math.exp(mu + sigma**2 / 2)), 1), cv=float(f"{cv:.4g}"), max=most)
 
 

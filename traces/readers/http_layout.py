@@ -63,7 +63,7 @@ class HttpFields:
 
 _BARE = (
     "listings have a path of one part and no query; if they are GETs of objects whose bucket is in the host's name, "
-    "read the log with --columns request=…,host=COLUMN:DOMAIN"
+    "name the columns of the log instead: request=…,host=COLUMN:DOMAIN"
 )
 _TEXTS = {f"http_{name}": f"http_{name}_text" for name in ("status", "sent", "received")}
 

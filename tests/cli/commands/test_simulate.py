@@ -111,7 +111,8 @@ def test_hedges_show_their_extra_load(capsys):
 
 # A drive of 1 ms, exponential, and 4 ms of network: a closed loop in product form.
 PRODUCT_FORM = [
-    "hosts.cpu_caches.cold_penalty=0", "client.cpu={}", "hosts.cpu={GET: 0}", "network.latency=2ms",
+    "hosts.cpu_caches.cold_penalty=0", "hosts.garbage_collector.mark_work=0s", "client.cpu={}", "hosts.cpu={GET: 0}",
+    "network.latency=2ms",
     "workload={clients: 2, operations: 50, object_size: 1}",
     "drives.read={constant: 1ms, distribution: {kind: exponential}}",
 ]  # fmt: skip

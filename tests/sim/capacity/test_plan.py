@@ -33,7 +33,7 @@ GATEWAY_BOUND: dict[str, Any] = {
     "workload": {"operations": 1, "rate": "1/s", "object_size": "4KiB", "mix": {"GET": 1}},
     "hosts": {"count": 4, "drives": 2, "cores": 64, "nic": 1e12},
     "osd": {"read": "0.01ms"},
-    "gateways": {"count": 1, "cores": CORES, "nic": 1e12, "cpu": {"GET": "1ms"}, "max_requests": 1000000},
+    "gateways": {"count": 1, "cores": CORES, "nic": 1e12, "cpu": {"GET": "1ms"}, "max_requests": 100_000},
     "device": {"read": "0.001ms", "write": "0.01ms", "capacity": "4TB"},
     "stored": {"objects": 1000},
 }

@@ -70,7 +70,8 @@ def test_what_hedges_cost_is_said_after_the_verdict(six):
     alone, hedged = result.simulated
     assert alone.extra is None
     assert 0 < hedged.extra.per_request < hedged.extra.allowed == pytest.approx(0.07, rel=0.03)
-    verdict, cost = opening(result)
+    verdict, *short, cost = opening(result)
+    assert all(line.startswith("warning: ") for line in short)
     assert "healthy" in verdict
     role = hedged.load.saturates_first.role
     busy, without = (f"{point.roles[role].utilization:.1%}" for point in (hedged, alone))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import sys
 import time
 from pathlib import Path
@@ -32,7 +33,8 @@ def test_a_process_and_its_children_are_found_by_their_mark_and_ended(tmp_path: 
 
 def test_a_process_whose_first_thread_alone_has_ended_is_alive(tmp_path: Path) -> None:
     second = "threading.Thread(target=time.sleep, args=(60,)).start()"
-    code = f"import ctypes, threading, time; {second}; ctypes.CDLL(None).pthread_exit(None)"
+    exits = {"x86_64": 60, "aarch64": 93}[platform.machine()]  # the system call that ends a thread
+    code = f"import ctypes, threading, time; {second}; ctypes.CDLL(None).syscall({exits}, 0)"
     process = processes.start(str(tmp_path), [sys.executable, "-c", code], os.environ, tmp_path / "log")
     assert process is not None
     limit_s = time.monotonic() + 20
