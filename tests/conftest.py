@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -33,7 +34,12 @@ _STORES = {"stub", "lab_state"}
 
 
 def pytest_configure() -> None:
-    """Give each parallel worker a core of its own, so that commands start no processes by default."""
+    """Give each parallel worker a core of its own, so that commands start no processes by default.
+
+    Ctrl-C is not ignored, although a shell without job control starts background jobs so.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     cores, worker = sorted(os.sched_getaffinity(0)), os.environ.get("PYTEST_XDIST_WORKER")
     if worker is not None:
         os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
