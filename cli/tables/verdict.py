@@ -116,6 +116,10 @@ def _name(first: Saturation) -> str:
     return f"{name} and {len(others)} others together" if others else name
 
 
+_BEYOND = 1.01
+"""Ratio to the rate at saturation from which a bound on the throughput of clients says nothing."""
+
+
 def bounds_line(result: Bounds, has_faults: bool = False) -> str:
     """State the verdict on a load that was not simulated; it does not say healthy of a store with faults."""
     most_ops = result.max_throughput_ops
@@ -123,9 +127,12 @@ def bounds_line(result: Bounds, has_faults: bool = False) -> str:
         return "no station limits the rate."
     limit = f"{result.bottleneck} saturates first, {_at(result)} {number(most_ops)} op/s{_when(result)}"
     if not isinstance(result.load, OpenLoad):
-        high_ops = result.throughput_ops.high
-        reached = "" if high_ops is None else f"; {result.load.clients:,} clients get at most {number(high_ops)} op/s"
-        return f"{limit}{reached}."
+        high_ops, clients = result.throughput_ops.high, f"{result.load.clients:,} clients"
+        if high_ops is None:
+            return f"{limit}."
+        if high_ops > _BEYOND * most_ops:  # a bound by demands, which leave out tokens held while requests wait
+            return f"{limit}, which {clients} may reach."
+        return f"{limit}; {clients} get at most {number(high_ops)} op/s."
     offered_ops = result.load.offered_ops
     if offered_ops > most_ops:
         grows = GROWS if not _when(result) else ""

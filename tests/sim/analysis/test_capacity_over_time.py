@@ -151,6 +151,14 @@ def test_a_stretch_with_few_requests_has_a_limit_that_was_not_tried() -> None:
     assert " saturates first, at most at 1,000 op/s" in verdict_line(found)
 
 
+def test_no_bound_of_clients_is_printed_above_the_rate_at_saturation() -> None:
+    spec = load_spec(EXAMPLES / "ceph/osd-down.yaml")
+    found = bounds_of(spec, generate(spec.workload, 0))
+    assert found.max_throughput_ops is not None and found.throughput_ops.high is not None
+    assert found.throughput_ops.high > 1.5 * found.max_throughput_ops, "demands leave out what tokens are held for"
+    assert bounds_line(found, has_faults=True).endswith(", which 6 clients may reach.")
+
+
 def test_the_pool_without_idle_tokens_saturates_first() -> None:
     """Commits of many members keep their server busy below saturation."""
     spec = changed(load_spec(EXAMPLES / "ceph/redhat-210-filestore.yaml"), rate=100.0, operations=2000)
