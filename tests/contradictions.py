@@ -360,7 +360,7 @@ def is_compared(subject: Subject, path: tuple[str, str]) -> bool:
     keys = data["workload"].get("keys") or {}
     has_few_keys = isinstance(keys, dict) and keys.get("count", 1000) < 1000
     is_wider = data["store"] == "minio" and (data.get("erasure") or {}).get("set_size") is None
-    goes_elsewhere = data.get("distribution") == "single" or section is None
+    goes_elsewhere = data.get("balance") == "single" or section is None
     return not (is_alone or has_few_places or has_few_keys or is_wider or goes_elsewhere)
 
 

@@ -144,8 +144,8 @@ def predicted(cpu: Cpu, load: Load, run: Run) -> Run:
     """Return a simulation with the faults of a Run."""
     data = unshaped(load_mapping(SPEC), load.size, ("hosts", "gateways"))
     # What was deferred stays in the buffers of its OSD until the next writes.
-    stored = {"warm": 1.0} if load.size == "4KiB" and load.gets == 1 else {}
-    changes = {"stored": stored, "osd": data["osd"] | {"cache": {}}}
+    cache = {"hit_ratio": 1.0} if load.size == "4KiB" and load.gets == 1 else {}
+    changes = {"stored": {}, "osd": data["osd"] | {"cache": cache}}
     spec = spec_of(data | {"gateways": data["gateways"] | {"cpu": cpu}} | changes, str(SPEC))
     assert isinstance(spec, CephSpec)
     return simulate(spec, placed(run.trace, run.info.get("places", {}), spec), seed=1)

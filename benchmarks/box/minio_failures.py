@@ -102,7 +102,7 @@ def _of_shape(data: dict[str, Any], shape: dict[str, Any]) -> dict[str, Any]:
 def predicted(spec: Spec, run: Run, seeds: int) -> dict[str, Any]:
     """Return the figures of a simulation with the faults of a Run: the means over several seeds."""
     source = str(run.info["failure_case"]["name"])
-    stored = Stored(objects=max(run.info["preload_objects"], 1), bytes_each=int(run.column("size_bytes").max()))
+    stored = Stored(objects=max(run.info["preload_objects"], 1), object_size=int(run.column("size_bytes").max()))
     spec = spec.model_copy(update={"stored": stored})  # a replaced drive gets them back
     spec = as_recorded(with_faults(spec, recorded_faults(run, source), source), recorded_policies(run, source))
     # MinIO does not withdraw the accesses of a request whose client hangs up.

@@ -104,7 +104,7 @@ def spec_for(data: dict[str, Any], run: Run, found_s: float) -> MinioSpec:
     (fault,) = recorded_faults(run, "the Run")
     written = (run.op == PUT) & ~run.failed & (run.column("end_s") < fault["back_at"] + found_s)
     sizes = run.column("size_bytes")
-    stored = {"objects": run.info["preload_objects"] + int(written.sum()), "bytes_each": int(sizes.max())}
+    stored = {"objects": run.info["preload_objects"] + int(written.sum()), "object_size": int(sizes.max())}
     spec = spec_of(data | {"stored": stored}, str(SPEC))
     spec = with_faults(spec, [fault | {"found_after": max(0.0, found_s)}], "the Run")
     assert isinstance(spec, MinioSpec)

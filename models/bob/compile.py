@@ -68,7 +68,7 @@ def _kinds(
     local = places.local.ravel()[key_hash.astype(np.int64)]
     finds, reads = np.isin(op, [OPS.index("GET"), OPS.index("HEAD")]), op == OPS.index("GET")
     closed = finds & (uniforms(0, stream_id("bob/closed"), 0, count) < closed_fraction(spec, trace))
-    cached = reads & (uniforms(0, stream_id("bob/cached"), 0, count) < spec.drives.cached)
+    cached = reads & (uniforms(0, stream_id("bob/cached"), 0, count) < spec.hosts.page_cache.hit_ratio)
     kinds = [Kind(name) for name in OPERATIONS]
     index = {kind: number for number, kind in enumerate(kinds)}
     forms, which = distinct_rows([op, local, closed, cached])

@@ -13,7 +13,7 @@ from traces.trace import Trace
 def disk_queue(spec: BobSpec, trace: Trace) -> DiskQueue:
     """Return the queues of the hard disks: clients wait for reads only."""
     drives = spec.drives
-    accesses = np.where(trace.op == GET, 1 - drives.cached, 0.0)
+    accesses = np.where(trace.op == GET, 1 - spec.hosts.page_cache.hit_ratio, 0.0)
     return DiskQueue(drives.disk, drives.deepest, of_clients(trace, accesses, spec.hosts.count * drives.count))
 
 

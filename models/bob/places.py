@@ -76,7 +76,7 @@ class Places:
         self.spec, self.stations = spec, stations
         self.epochs = epochs_of(spec)
         self.bound = self.epochs != (Epoch(),)
-        self.coordinators = 1 if spec.distribution == "single" else spec.total_nodes
+        self.coordinators = 1 if spec.balance == "single" else spec.total_nodes
         self.copies = [replicas_of(spec, vdisk) for vdisk in range(spec.vdisks.count)]
         self.local = np.array([[c in copies for copies in self.copies] for c in range(self.coordinators)])
         self.scenario = [Action(Kind.DOWN, stations.refused)] * self.bound

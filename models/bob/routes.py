@@ -49,7 +49,7 @@ class Routes:
     def __init__(self, spec: BobSpec, stations: Stations, places: Places):
         self.spec, self.stations, self.places = spec, stations, places
         self.hosts, self.drives = spec.hosts, spec.drives
-        self.call = spec.hosts.internode.call
+        self.call = spec.hosts.cores.at_speed(spec.hosts.internode.call)
 
     def route(self, kind: Kind) -> Route:
         """Return the route of a kind of request."""
@@ -108,7 +108,7 @@ class Routes:
             visits += self._wire(self.places.head("in"))
         if self.places.bound:
             visits.append(Visit(self.places.head("entry"), NOTHING))
-        cpu = self.hosts.cpu.get(op, NOTHING)
+        cpu = self.hosts.cpu_demand(op)
         visits.append(Visit(self.places.head("cpu"), cpu if op == "PUT" else cpu.without_bytes, ties=True))
         if self.places.bound and op in ("PUT", "DELETE"):
             visits.append(Visit(self.places.head("writes"), NOTHING))
@@ -117,7 +117,7 @@ class Routes:
     def _respond(self, op: Op) -> Stages:
         visits: list[Visit] = []
         if op == "GET":
-            cpu = self.hosts.cpu.get(op, NOTHING).of_bytes
+            cpu = self.hosts.cpu_demand(op).of_bytes
             visits += [Visit(self.places.head("cpu"), cpu)] if cpu.takes_time else []
             visits += self._wire(self.places.head("out"))
             visits += self.stations.clients.transfer("down")

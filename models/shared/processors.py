@@ -1,4 +1,4 @@
-"""Cores of a machine by the model of its processor, and the speed of processors relative to one of them."""
+"""Cores of a machine: their number, and their speed, given or by the model of the processor."""
 
 from __future__ import annotations
 
@@ -6,10 +6,27 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, field_validator
 
+from models.network.service_demand import ServiceDemand
 from traces.spec.field_notes import Basis, Unit
 from traces.spec.suggestions import instead
 from traces.spec.units import MOST_COUNT, Fraction
 from traces.workload.distributions import Strict
+
+CoreCount = Annotated[int, Basis("assumed: a small server", 1, 512)]
+
+
+class Cores(Strict):
+    """The cores of a machine; a bare number in a spec is their count."""
+
+    count: CoreCount = Field(8, ge=1, le=MOST_COUNT, description="Number of cores of each machine.")
+    speed: Annotated[float, Unit("", "1.2"), Basis("assumed: cores as in the measurement", 0.2, 5)] = Field(
+        1.0, gt=0, description="Speed of a core relative to those on which the CPU times were measured."
+    )
+
+    def at_speed(self, demand: ServiceDemand) -> ServiceDemand:
+        """Return a CPU demand at the speed of the cores."""
+        return demand if self.speed == 1 else demand.scaled(1 / self.speed)
+
 
 REFERENCE = "EPYC 7742"
 """The processor on which the CPU times of Ceph's model were measured."""
@@ -27,7 +44,7 @@ differ by 5 to 15 % between submissions; scores of ARM servers are 1.4 to 1.6 ti
 
 
 class ProcessorCores(Strict):
-    """The cores of a machine."""
+    """The cores of a machine with a processor that may be named."""
 
     count: Annotated[int, Basis("assumed: a small server", 1, 768)] = Field(
         8, ge=1, le=MOST_COUNT, description="Number of logical cores; hyper-threads count."

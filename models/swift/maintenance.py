@@ -75,9 +75,9 @@ def _works(spec: SwiftSpec, stations: Stations, places: Places, trace: Trace, ta
 
 def _audit(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> Work:
     """Return the reads of all objects by the auditor of each host."""
-    assert spec.auditor is not None and spec.stored.bytes_each is not None
+    assert spec.auditor is not None and spec.stored.object_size is not None
     auditor, drives = spec.auditor, spec.drives
-    size = -(-spec.stored.bytes_each // spec.data_pieces)
+    size = -(-spec.stored.object_size // spec.data_pieces)
     count = min(max(1, -(-size // drives.read_size)), _MOST_READS)
     drive = Member(table, 1, ("drive",))
     read, latency = (
@@ -87,7 +87,7 @@ def _audit(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> W
     each.append(Visit(drive, read))
     pause_s = size / count / auditor.bytes_per_second - _mean_s(each, size)
     pause = [Visit(stations.latency, ServiceDemand(constant=pause_s))] if pause_s > 0 else []
-    visits = [Visit(Member(table, 2, ("cpu",)), auditor.cpu), Visit(drive, drives.lookup)]
+    visits = [Visit(Member(table, 2, ("cpu",)), spec.hosts.cores.at_speed(auditor.cpu)), Visit(drive, drives.lookup)]
     visits = [visit for visit in visits if visit.demand.takes_time]
     visits += [*each, *[*pause, *each] * (count - 1)]
     rows = _audited(spec, stations, places, "auditor", min(auditor.concurrency, drives.count))
@@ -178,7 +178,7 @@ def _pass_of_partition(spec: SwiftSpec, stations: Stations, table: int, partners
     """
     listed = _LISTED if spec.ring.erasure is None else 1.0
     visits = _hashes(spec, stations, Member(table, 1, ("cpu",)), Member(table, 2, ("drive",)), changes, listed)
-    latency_s = _CALL_WAYS * spec.network.internal_latency
+    latency_s = _CALL_WAYS * spec.hosts.internode.latency
     for number in range(partners):
         threads, cpu, drive = (
             Member(table, 3 + 3 * number + k, ("partner", number, part))
@@ -214,7 +214,7 @@ def _hashes(
         return [Visit(place, demand, chance=chance) for place, demand in places]
 
     found = [
-        *visits([(cpu, spec.replicator.cpu), (drive, drives.lookup), *reads]),
+        *visits([(cpu, spec.hosts.cores.at_speed(spec.replicator.cpu)), (drive, drives.lookup), *reads]),
         *visits([*reads, *writes, (drive, drives.lookup.scaled(suffixes))], of_change),
         *visits([(drive, drives.lookup)], of_list),
         *visits([*reads, *writes], of_either),

@@ -20,7 +20,7 @@ CEPH = load_mapping(EXAMPLES / "ceph" / "nvme-quincy.yaml")
 BILLION = load_mapping(EXAMPLES / "ceph" / "billion-objects.yaml")
 SWIFT = load_mapping(EXAMPLES / "swift" / "cluster.yaml")
 BOB = load_mapping(EXAMPLES / "bob" / "one-host.yaml")
-HDDS = ["drives={count: 12, preset: hdd-7k2}", "stored={objects: 5e6, bytes_each: 500KB}"]
+HDDS = ["drives={count: 12, preset: hdd-7k2}", "stored={objects: 5e6, object_size: 500KB}"]
 
 
 def found(data: dict[str, Any], *assignments: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from traces.errors import InputError
-from traces.spec.renamed_fields import present_name
+from traces.spec.renamed_fields import present_name, present_path
 from traces.spec.suggestions import close_names, instead, no_such_file
 from traces.workload.loops import check_group, dropped
 
@@ -270,6 +270,10 @@ def _allowed_at(model: type[BaseModel], location: Sequence[int | str]) -> list[s
     return list({name: None for m in models_at(model, location) for name in m.model_fields})
 
 
+def _exists(model: type[BaseModel], path: Sequence[str]) -> bool:
+    return path[-1] in _allowed_at(model, path[:-1])
+
+
 def _reason(error: ErrorDetails, model: type[BaseModel], named: str = "") -> str:
     location, context = error["loc"], error.get("ctx", {})
     match error["type"]:
@@ -278,6 +282,9 @@ def _reason(error: ErrorDetails, model: type[BaseModel], named: str = "") -> str
             new = present_name([*map(str, location)])
             if new is not None and new in allowed:
                 return f"is now called {new}"
+            moved = present_path([*map(str, location)])
+            if moved is not None and _exists(model, moved.split(".")):
+                return f"is now {moved}"
             whole = f" of {named}" if named and len(location) == 1 else ""
             return f"unknown field{whole}; {instead(str(location[-1]), allowed)}"
         case "missing":

@@ -29,10 +29,10 @@ from models.shared.links import link
 from models.shared.proxies import ProxyStations
 
 _CHOICES = {
-    "round robin": Choice.ROUND_ROBIN,
+    "round_robin": Choice.ROUND_ROBIN,
     "random": Choice.RANDOM,
-    "least outstanding": Choice.LEAST_OUTSTANDING,
-    "power of two": Choice.POWER_OF_TWO,
+    "least_outstanding": Choice.LEAST_OUTSTANDING,
+    "power_of_two": Choice.POWER_OF_TWO,
 }
 _COMMIT_ACCESSES = 4
 """Accesses of a commit, between which a drive serves others: the log of RocksDB, a sync, that of BlueFS, a sync.

@@ -129,7 +129,7 @@ class CostFunctions:
 
     def read_accesses(self, chunk_bytes: int) -> tuple[Access, ...]:
         """Return the accesses to the data device for reading a chunk: lookups, and its bytes as stored."""
-        cold = 1 - self.spec.stored.warm
+        cold = 1 - self.spec.osd.cache.hit_ratio
         stored, extents = self._stored(chunk_bytes), self.extents(chunk_bytes)
         data = Access(_bytes(self.drive.read_latency, stored), _often(_bytes(self.drive.read, stored), extents), cold)
         return (*self.metadata_accesses, *((data,) if cold else ()))

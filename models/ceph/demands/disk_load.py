@@ -78,7 +78,9 @@ def _accesses(spec: CephSpec, trace: Trace) -> NDArray[np.float64]:
     A read of a replica or a chunk, a write of each of them.
     """
     reads, pool = trace.op == GET, spec.pools.data
-    each = np.where(trace.op == PUT, pool.width, np.where(reads, (1 - spec.stored.warm) * pool.data_shards, 0.0))
+    each = np.where(
+        trace.op == PUT, pool.width, np.where(reads, (1 - spec.osd.cache.hit_ratio) * pool.data_shards, 0.0)
+    )
     return np.asarray(each * _parallel(spec, trace))
 
 

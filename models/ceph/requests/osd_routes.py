@@ -344,7 +344,7 @@ class OsdRoutes:
 
     def _from_drive(self, kind: Kind) -> float:
         """Fraction of the data that are read from drives."""
-        return 0.0 if kind.cached else 1 - self.spec.stored.warm
+        return 0.0 if kind.cached else 1 - self.spec.osd.cache.hit_ratio
 
 
 def _more(demand: ServiceDemand, per_byte_s: float) -> ServiceDemand:

@@ -95,7 +95,7 @@ def _healing(spec: MinioSpec, stations: Stations, places: Places, fault: DriveRe
     fixed = FixedPlaces(places, {number: (table, 0)}, Epoch(start_s, now.drives | {fault.drive}, now.hosts))
     size = pool.layout.size
     rows = fixed.rows(number, node)[which * size : (which + 1) * size]
-    bytes_of = spec.stored.bytes_each
+    bytes_of = spec.stored.object_size
     get, put = (kind_of_size(spec, stations, op, number, bytes_of) for op in _COPY)
     # Columns for the listing, which has one token for each drive of the set.
     drives = pool.layout.sets[which] + pool.first_drive

@@ -45,7 +45,7 @@ def moves(spec: MinioSpec, stations: Stations, places: Places, event: Event, tab
     """
     assert spec.stored is not None
     source, now = stations.pools[event.pool], places.state_at(event.at)
-    name, size = f"{event.kind} of pool {event.pool}", spec.stored.bytes_each
+    name, size = f"{event.kind} of pool {event.pool}", spec.stored.object_size
     sets = len(source.layout.sets)
     workers = spec.movement.workers or sets
     token = stations.add(Station(f"workers of {name}", WORKERS, Discipline.POOL, workers, (event.kind, event.pool)))

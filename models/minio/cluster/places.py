@@ -65,7 +65,7 @@ class Places:
         """`healed_s` has when each replaced drive is read from again."""
         self.spec, self.stations = spec, stations
         self.epochs, self.hangs = epochs_of(spec, healed_s), hangs_of(spec)
-        self.coordinators = [0] if spec.distribution == "single" else list(range(stations.nodes))
+        self.coordinators = [0] if spec.balance == "single" else list(range(stations.nodes))
         self.bound = depends_on_time(spec)
         self.scenario: list[Action] = []
         self._waits = [self._waits_of(number, hang) for number, hang in enumerate(self.hangs)]
@@ -187,7 +187,7 @@ class Places:
         if self.bound or len(self.coordinators) == 1:
             return key_hash
         count = len(self.coordinators)
-        if self.spec.distribution == "dns":
+        if self.spec.balance == "dns":
             turn = (uniforms(0, stream_id("dns"), 0, int(rows.max(initial=0)) + 1)[rows] * count).astype(np.uint64)
         else:
             turn = (rows % count).astype(np.uint64)
@@ -219,7 +219,7 @@ class Places:
             [self._add(f"node {c} in epoch {e}", "epoch", Discipline.GATE, c, e) for c in self.coordinators]
             for e in range(len(self.epochs))
         ]
-        choice = _CHOICES[self.spec.distribution]
+        choice = _CHOICES[self.spec.balance]
         for number in range(len(pools)):
             blocks = [
                 self.block(number, c, epoch, name)
@@ -237,8 +237,7 @@ class Places:
             {
                 name
                 for c, name in zip(self.coordinators, of_epoch, strict=True)
-                if self.spec.distribution == "proxy"
-                and int(self.stations.host_of_node[c]) in epoch.hosts - epoch.unnoticed
+                if self.spec.balance == "proxy" and int(self.stations.host_of_node[c]) in epoch.hosts - epoch.unnoticed
             }
             for epoch, of_epoch in zip(self.epochs, names, strict=True)
         ]

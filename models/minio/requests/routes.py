@@ -358,10 +358,10 @@ class Builder(Accesses):
         visits += self._latency()
         sends = op == "PUT" and not self.streamed
         links = self._client_links("all", up=True) if sends else self._message_links(up=True)
-        if not self.limited and self.spec.distribution != "proxy":
+        if not self.limited and self.spec.balance != "proxy":
             visits, links = [*visits, *links], []
-        if self.spec.distribution == "proxy":
-            cpu = self.spec.proxy.cpu
+        if self.spec.balance == "proxy":
+            cpu = self.spec.proxy.cpu_demand
             visits += [Visit(self.stations.proxy_cpu, cpu)] if cpu.takes_time else []
             visits += self._latency()
         if self.places.bound:
@@ -370,7 +370,7 @@ class Builder(Accesses):
                     Visit(self.places.head_place(pool, "connect"), ServiceDemand(constant=self.places.connect_s))
                 )
             visits.append(Visit(self.places.head_place(pool, "entry"), NOTHING))
-        if self.hosts.requests_max is not None:
+        if self.hosts.max_requests is not None:
             visits.append(Visit(self.places.head_place(pool, "slots"), NOTHING))
         demand = self._before_response()
         before = demand.scaled(1 - self.hosts.after_commit) if op in ("PUT", "DELETE") else demand
@@ -420,8 +420,8 @@ class Builder(Accesses):
         response = []
         if self.places.bound and self.stations.nodes > 1:
             response = [Visit(self.places.head_place(self.kind.pool, "response"), NOTHING)]
-        ways = self._latency() * (2 if self.spec.distribution == "proxy" else 1)
-        if self.limited or self.spec.distribution == "proxy":
+        ways = self._latency() * (2 if self.spec.balance == "proxy" else 1)
+        if self.limited or self.spec.balance == "proxy":
             visits = [*response, *ways]
             acknowledged = self._acknowledged(up=False) if sends else ()
             return (*unlock, *after, *self._parallel(links, acknowledged), *((single(*visits),) if visits else ()))

@@ -113,7 +113,7 @@ class Transfers(Request):
     # Between client and coordinator.
 
     def _latency(self) -> list[Visit]:
-        latency_s = 0.0 if self.spec.distribution == "local" else self.spec.network.latency
+        latency_s = 0.0 if self.spec.balance == "local" else self.spec.network.latency
         return [Visit(self.stations.latency, ServiceDemand(constant=latency_s))] if latency_s else []
 
     def _client_links(self, blocks: str, up: bool, visits: int = 1) -> list[Visit]:
@@ -134,9 +134,9 @@ class Transfers(Request):
         nic = self.nic if self.client.on_storage_hosts else self.client.nic
         own = moved(ServiceDemand(per_byte=1 / nic)) if nic else NOTHING
         found = [*stations.clients.transfer("up" if up else "down", own, self._remote)]
-        if bandwidth and self.spec.distribution != "local":
+        if bandwidth and self.spec.balance != "local":
             found.append(Visit(stations.up if up else stations.down, moved(ServiceDemand(per_byte=1 / bandwidth))))
-        if self.spec.distribution == "proxy" and self.spec.proxy.nic:
+        if self.spec.balance == "proxy" and self.spec.proxy.nic:
             wire = moved(ServiceDemand(per_byte=1 / self.spec.proxy.nic))
             found += [Visit(stations.proxy_in, wire), Visit(stations.proxy_out, wire)]
         if self.nic and self._remote:
@@ -149,9 +149,9 @@ class Transfers(Request):
     @property
     def _remote(self) -> float:
         """Fraction of the transfers between clients and coordinators that leave a host."""
-        if self.spec.distribution == "local":
+        if self.spec.balance == "local":
             return 0.0
-        some_local = self.client.on_storage_hosts and self.spec.distribution != "proxy"
+        some_local = self.client.on_storage_hosts and self.spec.balance != "proxy"
         return 1 - 1 / self.spec.total_hosts if some_local else 1.0
 
     def _arrival(self, blocks: str) -> list[Visit]:

@@ -30,7 +30,7 @@ class Stored(Strict):
     objects: Annotated[float, Unit("", "1e7"), Field(ge=1)] = Field(
         description="Number of objects in the cluster; pools have them by free space, erasure sets in equal parts."
     )
-    bytes_each: Bytes = Field(description="Length of an object; all objects have the same.")
+    object_size: Bytes = Field(description="Length of an object; all objects have the same.")
 
 
 class Healing(Strict):

@@ -65,7 +65,7 @@ def epochs_of(spec: SwiftSpec) -> tuple[Epoch, ...]:
             drives = _drives_of(spec, fault.host) if isinstance(fault, LinkDown) else frozenset([fault.drive])
             if isinstance(fault, LinkDown):
                 spans.append((fault.at, fault.back_s, "cut_hosts", frozenset([fault.host])))
-            noticed_s = _avoided_after_s(spec, fault)
+            noticed_s = _detected_after_s(spec, fault)
             at_s = fault.at
             for _ in range(_MOST_ROUNDS):
                 spans.append((at_s, min(at_s + noticed_s, fault.back_s), "cut" if cut else "frozen", drives))
@@ -100,15 +100,15 @@ def _drives_of(spec: SwiftSpec, host: int) -> frozenset[int]:
     return frozenset(range(host * spec.drives.count, (host + 1) * spec.drives.count))
 
 
-def _avoided_after_s(spec: SwiftSpec, fault: DriveFrozen | LinkDown) -> float:
+def _detected_after_s(spec: SwiftSpec, fault: DriveFrozen | LinkDown) -> float:
     """Return the time in which all processes of proxies have counted enough errors of a silent part.
 
     A client of a closed loop is taken to spend all of its time in timeouts, which is the most that it can.
     """
-    if fault.avoided_after is not None:
-        return fault.avoided_after
+    if fault.detected_after is not None:
+        return fault.detected_after
     proxies = spec.proxies
-    needed = (proxies.error_suppression_limit + 1) * proxies.count * proxies.cores
+    needed = (proxies.error_suppression_limit + 1) * proxies.count * proxies.cores.count
     timeout_s = proxies.conn_timeout if isinstance(fault, LinkDown) else proxies.node_timeout
     silent = spec.drives.count if isinstance(fault, LinkDown) else 1
     per_read = min(1.0, spec.data_pieces * silent / spec.total_drives)

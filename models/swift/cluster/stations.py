@@ -50,7 +50,7 @@ class Stations:
         hosts = range(spec.hosts.count)
         self.cpu = self._next(spec.hosts.count)
         for h in hosts:
-            self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, spec.hosts.cores, (h,)))
+            self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, spec.hosts.cores.count, (h,)))
         self.ins, self.outs = (np.full(spec.hosts.count, self.nowhere, np.int32) for _ in range(2))
         if spec.hosts.nic:
             for h in hosts:
@@ -81,7 +81,7 @@ class Stations:
 
     def _proxy(self, spec: SwiftSpec, number: int) -> list[int]:
         name = f"proxy {number}" if spec.proxies.count > 1 else "proxy"
-        cpu = self.add(Station(f"{name} cpu", "proxy cpu", Discipline.SIRO, spec.proxies.cores, (number,)))
+        cpu = self.add(Station(f"{name} cpu", "proxy cpu", Discipline.SIRO, spec.proxies.cores.count, (number,)))
         into = out = self.nowhere
         if spec.proxies.nic:
             into, out = (

@@ -281,7 +281,7 @@ class Routes:
             limit = min(containers.timeout, self.proxies.conn_timeout)
             visits.append(Visit(of("conn timeout"), ServiceDemand(constant=limit)))
         visits += self._opening(of)
-        cpu = self.hosts.update_cpu
+        cpu = self.hosts.cores.at_speed(self.hosts.update_cpu)
         visits += [Visit(of("cpu"), cpu)] if cpu.takes_time else []
         visits += [Visit(of("database"), containers.update)] if containers.update.takes_time else []
         return tuple(visits)
@@ -313,7 +313,7 @@ class Routes:
 
     def _begun(self, op: Op, quorum: str | None) -> list[Visit]:
         """The work of a proxy before it calls other servers."""
-        cpu = self.proxies.cpu.get(op, NOTHING).without_bytes
+        cpu = self.proxies.cpu_demand(op).without_bytes
         visits = [Visit(self.places.proxy("cpu"), cpu, ties=True)]
         if self.places.bound and quorum:
             visits.append(Visit(self.places.head(quorum), NOTHING))
@@ -329,7 +329,7 @@ class Routes:
 
     def _proxy_bytes(self, op: Op) -> list[Visit]:
         """The work of proxy and client on an object's bytes."""
-        cpu = self.proxies.cpu.get(op, NOTHING).of_bytes
+        cpu = self.proxies.cpu_demand(op).of_bytes
         visits = [Visit(self.places.proxy("cpu"), cpu)] if cpu.takes_time else []
         return [*visits, *(
             replace(v, demand=v.demand.of_bytes) for v in self.stations.clients.work(op) if v.demand.of_bytes.takes_time
@@ -360,12 +360,12 @@ class Routes:
 
     def _opening(self, at: Place) -> list[Visit]:
         """The latency of a new connection, a request on it, and its response."""
-        latency_s = self.spec.network.internal_latency
+        latency_s = self.hosts.internode.latency
         return [Visit(at("latency"), ServiceDemand(constant=(_OPENING_WAYS + 1) * latency_s))] if latency_s else []
 
     def _way(self, at: Place) -> list[Visit]:
         """The latency of a further message on a connection, and its response."""
-        latency_s = self.spec.network.internal_latency
+        latency_s = self.hosts.internode.latency
         return [Visit(at("latency"), ServiceDemand(constant=2 * latency_s))] if latency_s else []
 
     def _answered(self, at: Place) -> list[Visit]:
@@ -387,7 +387,7 @@ class Routes:
         return [Visit(at("threads"), NOTHING), *visits, Visit(at("threads"), NOTHING, releases=True)]
 
     def _cpu(self, op: Op) -> ServiceDemand:
-        return self.hosts.cpu.get(op, NOTHING)
+        return self.hosts.cpu_demand(op)
 
     def _bytes_of(self, kind: Kind, at: Place, pieces: int) -> list[Visit]:
         """The work of an object server on the bytes of one access."""

@@ -12,7 +12,7 @@ from models.shared.faults import NoisyNeighbour, refuse_instant_failures
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
 from models.swift.spec.faults import Fault, ProxyDown
 from models.swift.spec.maintenance_sections import Auditor, Replicator
-from models.swift.spec.sections import Containers, Drives, Hosts, ObjectRing, Proxies, Stored, SwiftLink, SwiftPrices
+from models.swift.spec.sections import Containers, Drives, Hosts, ObjectRing, Proxies, Stored, SwiftPrices
 from traces.spec.field_notes import Basis
 from traces.spec.units import Fraction
 
@@ -24,7 +24,6 @@ class SwiftSpec(StoreSpec):
     client: ClientMachines = Field(
         ClientMachines(), description="Client machines: number, cores, NICs, placement, CPU times, policies."
     )
-    network: SwiftLink = Field(SwiftLink(), description="Network of clients, proxies and storage hosts.")
     proxies: Proxies = Field(Proxies(), description="Proxy servers: number, cores, CPU times, timeouts, hedged reads.")
     hosts: Hosts = Field(Hosts(), description="Storage hosts: number, zones, cores, server processes, CPU times.")
     drives: Drives = Field(Drives(), description="Drives of each storage host: number, and service times.")
@@ -88,8 +87,8 @@ class SwiftSpec(StoreSpec):
             raise ValueError(f"containers.replicas is {self.containers.replicas}; there are {self.total_drives} drives")
         if self.client.on_storage_hosts:
             raise ValueError("client.placement: clients on storage hosts are not modelled; allowed is own")
-        if self.auditor is not None and self.stored.bytes_each is None:
-            raise ValueError("stored.bytes_each: is missing; the auditor reads objects of this size")
+        if self.auditor is not None and self.stored.object_size is None:
+            raise ValueError("stored.object_size: is missing; the auditor reads objects of this size")
         return self
 
     @model_validator(mode="after")

@@ -383,7 +383,7 @@ def test_writes_that_wait_for_each_others_deferred_writes_go_on():
 def test_reads_served_from_caches_need_no_drive():
     quincy = EXAMPLES / "ceph" / "nvme-quincy.yaml"
     few = ["workload.mix={GET: 1}", "workload.operations=200", "workload.clients=10", "workload.object_size=4KiB"]
-    cached, mixed = (load_spec(quincy, [*few, f"stored.warm={warm}"]) for warm in ("1", "0.5"))
+    cached, mixed = (load_spec(quincy, [*few, f"osd.cache.hit_ratio={warm}"]) for warm in ("1", "0.5"))
     read_s = [simulate(spec).stations.to_pylist() for spec in (cached, mixed)]
     drives = [sum(row["utilization"] for row in rows if row["role"] == "drive") for rows in read_s]
     assert drives[0] < drives[1] / 2
@@ -438,9 +438,9 @@ def test_what_a_gateway_has_does_not_reach_the_caches_of_osds():
     assert names == ["GET", "GET cached at gateway", "GET", "GET cached", "GET cached"]
 
 
-def test_a_cache_of_osds_is_an_alternative_to_a_warm_fraction() -> None:
-    with pytest.raises(InputError, match=r"stored\.warm.*osd\.cache"):
-        ceph("osd.cache.size=1GiB", "stored.warm=0.5")
+def test_a_cache_of_osds_has_a_size_or_a_hit_ratio() -> None:
+    with pytest.raises(InputError, match=r"osd\.cache: hit_ratio: size"):
+        ceph("osd.cache.size=1GiB", "osd.cache.hit_ratio=0.5")
 
 
 def test_reads_that_a_cache_serves_do_not_wait_for_writes():
@@ -449,7 +449,7 @@ def test_reads_that_a_cache_serves_do_not_wait_for_writes():
     for warm in (0.999, 1.0):
         spec = ceph(
             "hosts.count=2", "hosts.drives=2", "pools.data=replica 2", "pools.index_replicas=2", "device=hdd-7k2",
-            'db={"device": "nvme"}', f"stored.warm={warm}", "workload.rate=640", "workload.operations=2000",
+            'db={"device": "nvme"}', f"osd.cache.hit_ratio={warm}", "workload.rate=640", "workload.operations=2000",
             "workload.object_size=256KiB", "workload.mix={GET: 0.5, PUT: 0.5}",
         )  # fmt: skip
         run = simulate(spec, seed=1)

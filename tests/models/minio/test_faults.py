@@ -55,9 +55,9 @@ def test_calls_to_a_frozen_drive_last_until_their_timeout_or_its_return():
     assert during[:9] == pytest.approx(np.arange(9.5, 0.5, -1), abs=0.5)
 
 
-@pytest.mark.parametrize(("distribution", "refused"), [("round_robin", 0.25), ("proxy", 0.0)])
-def test_a_dead_host_refuses_requests_that_no_proxy_sends_elsewhere(distribution, refused):
-    ((before, during, _), failed), *_ = ran("PUT", {"kind": "host_down", "host": 1}, distribution=distribution)
+@pytest.mark.parametrize(("balance", "refused"), [("round_robin", 0.25), ("proxy", 0.0)])
+def test_a_dead_host_refuses_requests_that_no_proxy_sends_elsewhere(balance, refused):
+    ((before, during, _), failed), *_ = ran("PUT", {"kind": "host_down", "host": 1}, balance=balance)
     assert [f.mean() for f in failed] == pytest.approx([0, refused, 0], abs=0.02)
     assert np.nanmedian(during) <= np.median(before)  # fewer drives have to be written
 

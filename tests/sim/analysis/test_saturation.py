@@ -43,7 +43,7 @@ HDD: dict[str, Any] = {
     "client": {"timeout": "60s"},
     "hosts": {"count": 1, "cores": {"count": 16}, "cpu": {"PUT": {"constant": "1ms", "per_byte": "2ns"}}},
     "drives": {"count": 12, "preset": "hdd-7k2", "commit_in": "queue"},
-    "stored": {"objects": 5e6, "bytes_each": "500KB"},
+    "stored": {"objects": 5e6, "object_size": "500KB"},
 }
 """Twelve hard disks on which PUTs write and commit in the head's order."""
 

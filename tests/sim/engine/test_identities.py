@@ -46,7 +46,7 @@ SPECS = {
         "faults=[{kind: drive_replaced, drive: 3, at: 0s, back_at: 1s}, {kind: decommission, pool: 0, at: 1s}]",
     ),
     "groups of clients": ("minio-two-groups.yaml", "workload.duration=5s", *unsteady("8ms")),
-    "gateways": ("ceph/two-groups.yaml", "workload.duration=2s", "gateways.balance=power of two", *unsteady("8ms")),
+    "gateways": ("ceph/two-groups.yaml", "workload.duration=2s", "gateways.balance=power_of_two", *unsteady("8ms")),
     "gateways with faults": ("ceph/osd-down.yaml", "workload.duration=15s", *unsteady("8ms")),
     "block devices": (
         "ceph/rbd-fio.yaml", "workload.operations=3000", "client.cpu.PUT=50us", *unsteady("1.5ms"),

@@ -33,7 +33,7 @@ _SMALL = [
     "hosts.nic=1Gbit/s",
     "hosts.racks=3",
 ]  # so the links saturate first
-_PROXY = ["distribution=proxy", "proxy.cpu=0s"]
+_PROXY = ["balance=proxy", "proxy.cpu=0s"]
 
 
 @cache
@@ -71,7 +71,7 @@ def test_clients_that_go_on_using_a_dead_host_meet_no_objective_and_are_told_wha
     assert found.outcome == "no value meets" and found.errors == pytest.approx(1 / 6, abs=0.03)
     changes = {name: remedy.errors for remedy in found.remedies for name in remedy.set}
     assert changes == {"distribution": 0.0, "client.retry.retries": pytest.approx(0.0, abs=0.03)}
-    assert "it would help to set distribution=proxy (none would)" in limit_opening(found)[0]
+    assert "it would help to set balance=proxy (none would)" in limit_opening(found)[0]
 
 
 def test_remedies_are_as_they_were_simulated():
@@ -84,7 +84,7 @@ def test_remedies_are_as_they_were_simulated():
         run = simulate(spec_of(changed | {"faults": [row["event"]]}, "six"), seed=0)
         assert run.failed.mean() <= 0.5 * row["errors"]
     first = opening(result)[0]
-    assert first.startswith("While host 0 is down, 1") and "distribution=proxy" in first
+    assert first.startswith("While host 0 is down, 1") and "balance=proxy" in first
     assert "client.retry.retries=2" in first
 
 
