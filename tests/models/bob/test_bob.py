@@ -108,7 +108,7 @@ def test_a_dead_node_refuses_its_clients_and_is_not_missed_otherwise(op):
 
 
 def test_a_silent_copy_is_waited_for_only_where_the_quorum_needs_it():
-    fault, more = {"kind": "link_down", "host": 1, "detected_after": 30}, {"distribution": "single"}
+    fault, more = {"kind": "link_down", "host": 1, "detected_after": 30}, {"balance": "single"}
     (before, during, _), failed, _ = failed_at("GET", fault, **more)
     assert not np.concatenate(failed).any()
     assert during.max() < 1  # another copy is there

@@ -233,11 +233,11 @@ def test_faster_cores_take_less_time():
 
 
 def test_requests_arrive_at_hosts_as_distributed():
-    for distribution, fewest in (("round_robin", 25), ("dns", 10), ("proxy", 25), ("single", 0)):
-        outcome, network = ran(cluster(distribution=distribution), "HEAD", 1, 100)
+    for balance, fewest in (("round_robin", 25), ("dns", 10), ("proxy", 25), ("single", 0)):
+        outcome, network = ran(cluster(balance=balance), "HEAD", 1, 100)
         served = [v for s, v in zip(network.stations, outcome.visits, strict=True) if s.role == "host cpu"]
         assert sum(served) == 100 and min(served) >= fewest
-        assert (max(served) == 100) == (distribution == "single")
+        assert (max(served) == 100) == (balance == "single")
 
 
 def test_a_host_outside_the_set_has_no_drives_of_its_own():

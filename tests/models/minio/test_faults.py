@@ -72,7 +72,7 @@ def test_retries_go_to_another_host():
 
 def test_without_a_write_quorum_puts_are_refused_and_gets_are_not():
     """Two of four hosts, four of eight drives: data shards are left, but no majority."""
-    fault, more = {"kind": "rack_down", "rack": 1}, {"hosts": {"racks": 2}, "distribution": "proxy"}
+    fault, more = {"kind": "rack_down", "rack": 1}, {"hosts": {"racks": 2}, "balance": "proxy"}
     (_, put), *_ = ran("PUT", fault, **more)
     (_, get), *_ = ran("GET", fault, **more)
     assert [f.mean() for f in put] == [0, 1, 0]

@@ -70,7 +70,7 @@ def test_clients_that_go_on_using_a_dead_host_meet_no_objective_and_are_told_wha
     found = limit("host")
     assert found.outcome == "no value meets" and found.errors == pytest.approx(1 / 6, abs=0.03)
     changes = {name: remedy.errors for remedy in found.remedies for name in remedy.set}
-    assert changes == {"distribution": 0.0, "client.retry.retries": pytest.approx(0.0, abs=0.03)}
+    assert changes == {"balance": 0.0, "client.retry.retries": pytest.approx(0.0, abs=0.03)}
     assert "it would help to set balance=proxy (none would)" in limit_opening(found)[0]
 
 
