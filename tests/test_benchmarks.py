@@ -34,14 +34,9 @@ PROGRAMS = sorted(
 )
 EXAMPLES = ROOT / "examples"
 RECORDED = {
-    "box/ceph_failures.py": {"osd-killed/1": "recorded-ceph/osd-killed"},
     "box/minio_healing.py": {f"light-{op}/1": f"recorded-box/light-{op}" for op in ("get", "put")},
     "box/minio_failures.py": {f"light-{op}/1": f"recorded-box/light-{op}" for op in ("get", "put")},
     "box/swift_failures.py": {f"light-{op}/1": f"recorded-swift/light-{op}" for op in ("get", "put")},
-    "box/swift_box.py": {"get-4KiB-c1": "recorded-swift/light-get", "put-4KiB-c1": "recorded-swift/light-put"},
-    "box/swift_large_objects.py": {"GET": "recorded-box/light-get"},
-    "box/ceph_box.py": {"get-4KiB-c1": "recorded-ceph/osd-killed"},
-    "box/ceph_multipart.py": {"get-32MiB-c1/1": "recorded-ceph/osd-killed"},
     "box/minio_box_table.py": {
         f"4x1-box/{op}-4KiB-c1/1": f"recorded-box/light-{op.lower()}" for op in ("GET", "PUT")
     },
@@ -54,15 +49,8 @@ prediction runs.
 """
 
 TINY = {
-    "box/ceph_box.py": "--out runs --predict-only",
-    "box/ceph_failures.py": "--out runs --predict-only --seeds 1",
-    "box/ceph_multipart.py": "--out runs --predict-only --seeds 1",
     "box/minio_box_table.py": "runs --seeds 1 --light",
-    "box/minio_failures.py": "--out runs --predict-only --seeds 1 --only 'light-*'",
     "box/minio_healing.py": "runs --cpu 0.01 --seeds 1",  # no replaced drive: MinIO takes minutes to heal one
-    "box/swift_box.py": "--out runs --predict-only",
-    "box/swift_failures.py": "--out runs --predict-only --seeds 1 --only 'light-*'",
-    "box/swift_large_objects.py": "--out runs --predict-only",
     "interval_coverage.py": "--size 0.04 --load closed",
     "engine/engines.py": "--size 0.001 --rounds 1",
     "engine/fuzz_kernel.py": "--seconds 0.1 --inputs 10 --library debug.so",
@@ -89,14 +77,8 @@ TINY = {
 """Arguments of a tiny run of each program, in a folder with ``runs``, ``trace.parquet`` and ``debug.so``."""
 
 LIVE = {
-    "box/ceph_box.py": ("ceph box", "--out out --only get-4KiB-c1 --size 0.1"),
     "box/ceph_spill.py": ("ceph box", "--out out --size 0.1"),
-    "box/minio_failures.py": ("minio box", "--out out --only light-get --size 0.3 --seeds 1"),
     "box/minio_garbage.py": ("minio", "--seconds 0.2"),
-    "box/minio_sweep.py": (
-        "minio", "--out out --only GET-4KiB-c1 --seconds 0.3 --repeats 1 --other-limit 1 --steal-limit 1",
-    ),
-    "box/swift_box.py": ("swift box", "--out out --only get-4KiB-c1 --size 0.1"),
     "page_cache.py": ("minio box", "measure --out out --cache 1MiB --requests 20"),
 }  # fmt: skip
 """What a tiny run on a live store needs, and its arguments."""
@@ -206,7 +188,7 @@ def test_the_readme_names_every_program_with_its_folder() -> None:
 
 
 def test_programs_of_any_name_are_found() -> None:
-    assert {"flows.py", "engine/engines.py", "box/ceph_box.py"} <= set(PROGRAMS)
+    assert {"flows.py", "engine/engines.py", "box/ceph_spill.py"} <= set(PROGRAMS)
     assert "readers/log_files.py" not in PROGRAMS
 
 

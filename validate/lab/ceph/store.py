@@ -10,8 +10,10 @@ from validate.lab.ceph import cluster, program
 from validate.lab.ceph.fault_events import fault_event
 from validate.lab.ceph.ops_log import OpsLog
 from validate.lab.ceph.options import check
+from validate.lab.ceph.placement import CephPlacement
 from validate.lab.ceph.readiness import unready
-from validate.lab.store import FaultEvent, Form, Node, Progress, RequestTrace, Spawn, Store
+from validate.lab.ceph.reshard import ReshardAt
+from validate.lab.store import FaultEvent, Form, Node, Placement, Progress, RequestTrace, Spawn, StagedFaults, Store
 from validate.s3.account import Target
 
 
@@ -27,6 +29,9 @@ class Ceph:
     file_name: Callable[[str], str] | None = None
     has_db = True
     fault_event: FaultEvent | None = staticmethod(fault_event)
+    placement: Placement | None = CephPlacement()
+    reshard: Callable[[Store, float, int], StagedFaults] | None = ReshardAt
+    discard: Callable[[Store], None] | None = None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         check(form, options)

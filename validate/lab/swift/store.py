@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from traces.errors import InputError
-from validate.lab.store import FaultEvent, Form, Node, Progress, RequestTrace, Spawn, Store
+from validate.lab.store import FaultEvent, Form, Node, Placement, Progress, RequestTrace, Spawn, StagedFaults, Store
 from validate.lab.swift import configuration, program
 from validate.lab.swift.fault_events import fault_event
 from validate.lab.swift.file_names import file_name
@@ -29,6 +29,9 @@ class Swift:
     file_name: Callable[[str], str] | None = staticmethod(file_name)
     has_db = False
     fault_event: FaultEvent | None = staticmethod(fault_event)
+    placement: Placement | None = None
+    reshard: Callable[[Store, float, int], StagedFaults] | None = None
+    discard: Callable[[Store], None] | None = None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         check(form, options)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.parse.lab_fault import parse_lab_fault
 from traces.errors import InputError
+from validate.lab.fault_text import parse_lab_fault
 from validate.lab.faults import EFFECTS, LabFault
 
 WORDS = ("drive", "link", "host", "3", "-1", "x5", "x", "cut", "10%", "at", "for", "10s", "5", "killed")
