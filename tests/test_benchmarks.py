@@ -143,8 +143,8 @@ def needed(what: str) -> None:
     """Skip the test if the machine lacks something."""
     lacking = {
         "minio": lambda: [] if minio.find() else ["the MinIO server"],
-        "ceph": ceph.missing,
-        "swift": swift.missing,
+        "ceph": ceph.PROGRAMS.missing,
+        "swift": swift.PROGRAMS.missing,
         "box": _lacking_for_a_box,
     }
     for name in what.split():

@@ -93,7 +93,9 @@ def _bytes(number: str, unit: str) -> float:
 def _step(store: Store) -> list[dict[str, float]]:
     """Return what each OSD says."""
     sockets = (store.folder / "run" / f"osd.{osd}.asok" for osd in range(store.form.drive_count))
-    return [bluefs(program.run(["ceph", "daemon", str(socket), "bluefs", "stats"], 30.0)) for socket in sockets]
+    return [
+        bluefs(program.PROGRAMS.run(["ceph", "daemon", str(socket), "bluefs", "stats"], 30.0)) for socket in sockets
+    ]
 
 
 def say(text: str) -> None:

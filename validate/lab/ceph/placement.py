@@ -49,7 +49,7 @@ class CephPlacement:
             return {}
         conf = str(ceph_conf(store))
         bucket = ["bucket", "stats", f"--bucket={newest_bucket(store)}"]
-        stats = program.run(["radosgw-admin", "-c", conf, *bucket], _WITHIN_S)
+        stats = program.PROGRAMS.run(["radosgw-admin", "-c", conf, *bucket], _WITHIN_S)
         marker = json.loads(stats)["marker"]
         names = json.dumps([f"{marker}_{key}" for key in read])
         found = json.loads(program.run_python(_ACTING, [conf, names], _WITHIN_S))

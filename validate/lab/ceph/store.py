@@ -37,10 +37,10 @@ class Ceph:
         check(form, options)
 
     def find(self) -> Path | None:
-        return program.find()
+        return program.PROGRAMS.find()
 
     def install(self, progress: Progress) -> Path:
-        return program.install(progress)
+        return program.PROGRAMS.install(progress)
 
     def version(self, binary: Path) -> str:
         return program.version(binary)

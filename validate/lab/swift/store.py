@@ -37,10 +37,10 @@ class Swift:
         check(form, options)
 
     def find(self) -> Path | None:
-        return program.find()
+        return program.PROGRAMS.find()
 
     def install(self, progress: Progress) -> Path:
-        return program.install(progress)
+        return program.PROGRAMS.install(progress)
 
     def version(self, binary: Path) -> str:
         return program.version(binary)
@@ -49,7 +49,7 @@ class Swift:
         if store.box is not None and store.box.proxied:
             raise InputError("a Swift in a box with a delay needs netem in the kernel: a host has several servers")
         configuration.write(binary, store)
-        swift_conf, environment = configuration.swift_conf(store), program.environment()
+        swift_conf, environment = configuration.swift_conf(store), program.PROGRAMS.environment()
 
         def start(kind: str, host: int) -> None:
             file = configuration.server_conf(store, kind, host)
