@@ -75,10 +75,6 @@ def residuals_grids(profile: Profile) -> list[Grid]:
     return [*([residuals_grid(profile)] if profile.runs else []), *([rows_grid(profile)] if profile.rows else [])]
 
 
-def _both(residual: Residual) -> list[str]:
-    return [number(residual.measured), number(residual.fitted), percent(residual.log_ratio)]
-
-
 def _of_runs(profile: Profile) -> list[Residual]:
     """Return the residuals of Runs, without those of published rows."""
     names = {run.name for run in profile.runs}

@@ -22,13 +22,14 @@ from models.network.station import UNBOUNDED, Choice, Member, Station
 from models.store import compile_spec, load_spec
 from sim.analysis.bound_notes import may_fail
 from sim.analysis.bounds import Between, bounds
-from sim.demands.service_demands import Demands, drawn_demands, mean_demands, with_all_visits, with_service_demands
+from sim.demands.service_demands import Demands, mean_demands, with_all_visits, with_service_demands
 from sim.demands.supported_features import uncounted_feature
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program
 from sim.json_form import to_json
 from tests.models.test_store import EXAMPLE
 from tests.networks import SHAPES, closed, networks, one_station, poisson, policies, programs, requests_for
+from tests.sim.analysis.drawn_demands import drawn_demands
 from traces.errors import InputError
 from traces.trace import Pacing
 from traces.workload.distributions import Deterministic, Exponential, Lognormal

@@ -28,8 +28,9 @@ from sim.json_form import to_json
 from sim.parallel.result_cache import ResultFolder
 from sim.parallel.worker_map import WorkerMap
 from sim.replication.replicate import Precision, replicate
-from sim.replication.summaries import FIGURES, Interval, paired
+from sim.replication.summaries import FIGURES, Interval
 from sim.simulate import simulate
+from tests.sim.replication.paired_differences import paired
 from tests.specs import minio
 from traces.errors import InputError
 
