@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from cli.common import progress, say
-from cli.tables.extra_attempts import extra_attempts_line
-from cli.tables.grid import Grid
-from cli.tables.operations import ordered
-from cli.tables.runs import (
+from cli.tables.forecast.extra_attempts import extra_attempts_line
+from cli.tables.forecast.runs import (
     attribution_grid,
     few_in,
     mean_attempts,
@@ -22,9 +20,11 @@ from cli.tables.runs import (
     stations_grid,
     summary_grid,
 )
-from cli.tables.steadiness import unsettled_lines
-from cli.tables.uncertainty import band_grid, band_notes, load_line, unknowns_grid
-from cli.tables.verdict import backlog_grid, few_note, objective_lines, verdict_line
+from cli.tables.forecast.steadiness import unsettled_lines
+from cli.tables.forecast.uncertainty import band_grid, band_notes, load_line, unknowns_grid
+from cli.tables.forecast.verdict import backlog_grid, few_note, objective_lines, verdict_line
+from cli.tables.grid import Grid
+from cli.tables.operations import ordered
 from models.shared.client_policy import ClientPolicies
 from models.spec.uncertainty import Uncertain
 from models.store import Spec, spec_of

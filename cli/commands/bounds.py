@@ -21,8 +21,8 @@ def command(
     from cli.doubts import say_implausible
     from cli.made import Made
     from cli.parse.spec import described
-    from cli.tables.bounds import bounds_grids
-    from cli.tables.verdict import bounds_line
+    from cli.tables.forecast.bounds import bounds_grids
+    from cli.tables.forecast.verdict import bounds_line
     from sim.analysis.bounds import bounds_of
     from traces.workload.generate import generate
 

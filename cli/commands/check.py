@@ -25,7 +25,7 @@ def command(
     Example: tailcast check examples/minio.yaml
     """
     from cli.parse.spec import described
-    from cli.tables.origins import check_grids
+    from cli.tables.spec.origins import check_grids
     from sim.analysis.check import check
 
     read = described(spec, trace, profile, assignments)

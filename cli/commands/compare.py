@@ -34,8 +34,8 @@ def command(
     Example: tailcast compare forecast measured --tolerance 15% --check
     """
     from cli.made import Made, runs_notes
-    from cli.tables.comparison import comparison_grid
-    from cli.tables.quality import named_warnings, run_warnings
+    from cli.tables.measured.comparison import comparison_grid
+    from cli.tables.measured.quality import named_warnings, run_warnings
     from cli.words import doubt, verdict
     from traces.run import Run
     from validate.compare.compare import compare

@@ -19,9 +19,9 @@ from cli.options import ForceOption, JsonOption, SeedOption
 from cli.outputs import check_run_output
 from cli.pages.calibration import values_grid
 from cli.simulations import recorded_verdict
-from cli.tables.comparison import comparison_grid
+from cli.tables.forecast.verdict import verdict_line
 from cli.tables.grid import Grid
-from cli.tables.verdict import verdict_line
+from cli.tables.measured.comparison import comparison_grid
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.summary import summarise

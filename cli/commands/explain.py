@@ -30,7 +30,7 @@ def command(
 
     Example: tailcast explain network.latency
     """
-    from cli.tables.explained import explained_lines
+    from cli.tables.spec.explained import explained_lines
     from models.spec.explained import Explained, explained
     from models.spec.field_paths import Form
     from models.store import load_spec, names, store_named

@@ -89,7 +89,7 @@ def command(
     from cli.parse.option import seconds_of
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described
-    from cli.tables.failures import drawn_grids, failure_grids, findings, met_lines, notes, opening
+    from cli.tables.experiments.failures import drawn_grids, failure_grids, findings, met_lines, notes, opening
     from sim.experiments.failures import FailureExperiment, failures
     from sim.experiments.sweep import Settings
     from sim.parallel.result_cache import ResultFolder

@@ -104,7 +104,7 @@ def command(
     from cli.parse.goal import parse_goal, parse_target
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described, say_loops
-    from cli.tables.find import best_grid, best_opening, drawn_grids, limit_grid, limit_notes, limit_opening
+    from cli.tables.experiments.find import best_grid, best_opening, drawn_grids, limit_grid, limit_notes, limit_opening
     from models.spec.field_paths import resolved
     from sim.experiments.find_best import Best, find_best
     from sim.experiments.find_limit import Limit, find_limit

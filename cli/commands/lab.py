@@ -12,7 +12,7 @@ import typer
 from cli.common import print_json, say, stderr
 from cli.options import FiguresOption, FormatOption, JsonOption, PageOption
 from cli.parse.lab_fault import parse_lab_fault
-from cli.tables.lab import lab_lines
+from cli.tables.measured.lab import lab_lines
 from traces.errors import InputError
 from validate.lab import lab
 from validate.lab.registry import STORES, kind_of
@@ -216,7 +216,7 @@ def anatomy(
     from cli.common import print_grid
     from cli.figures.figure_files import PageFiles
     from cli.pages.anatomy import write_anatomy_page
-    from cli.tables.anatomy import loads_grid, note, patterns_grid
+    from cli.tables.measured.anatomy import loads_grid, note, patterns_grid
     from sim.json_form import to_json
     from traces.run import Run
     from validate.lab.box.anatomy import anatomy

@@ -62,7 +62,7 @@ def command(
     from cli.parse.option import seconds_of
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described
-    from cli.tables.plan import contradiction_text, evidence, found, opening, plan_grids
+    from cli.tables.experiments.plan import contradiction_text, evidence, found, opening, plan_grids
     from sim.capacity.growth import read_growth
     from sim.capacity.plan import plan
     from sim.capacity.tables import changes_table

@@ -21,7 +21,7 @@ def command(
 
     Example: tailcast presets
     """
-    from cli.tables.presets import preset_grids, preset_lines, values_grid
+    from cli.tables.spec.presets import preset_grids, preset_lines, values_grid
     from models.spec.preset_list import all_presets
     from traces.spec.suggestions import did_you_mean
 

@@ -10,7 +10,7 @@ from cli.common import print_grid, print_json, print_lines, progress, say, warn_
 from cli.figures.figure_files import PageFiles
 from cli.made import Made
 from cli.outputs import check_file_output
-from cli.tables.scoreboard import (
+from cli.tables.measured.scoreboard import (
     bands_grid,
     baselines_grid,
     cases_grid,

@@ -89,8 +89,8 @@ def command(
     from cli.parse.goal import parse_target
     from cli.parse.spec import described, say_loops
     from cli.parse.vary import parse_range
-    from cli.tables.find import sensitivity_grid, sensitivity_opening
-    from cli.tables.uncertainty import assumed_grid, load_line
+    from cli.tables.experiments.find import sensitivity_grid, sensitivity_opening
+    from cli.tables.forecast.uncertainty import assumed_grid, load_line
     from sim.experiments.sensitivity import sensitivity
     from sim.experiments.sweep import Settings
     from sim.experiments.uncertainty import assumed_effects

@@ -25,7 +25,7 @@ def command(
     Example: tailcast show examples/minio.yaml --set workload.clients=32
     """
     from cli.parse.spec import described
-    from cli.tables.origins import origin_grids
+    from cli.tables.spec.origins import origin_grids
     from models.spec.assumptions import assumptions
 
     read = described(spec, trace, profile, assignments)

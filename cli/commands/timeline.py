@@ -71,7 +71,7 @@ def command(
     from cli.pages.timeline import write_timeline_page
     from cli.parse.option import seconds_of
     from cli.parse.spec import described
-    from cli.tables.timeline import effects_grids, notes, opening, state_grids
+    from cli.tables.experiments.timeline import effects_grids, notes, opening, state_grids
     from sim.capacity.tables import states_table
     from sim.capacity.timeline import Plan, timeline
     from sim.parallel.result_cache import ResultFolder

@@ -27,7 +27,7 @@ from cli.options import (
 from cli.outputs import check_file_output
 from cli.pages.validation import write_validation_page
 from cli.parse.spec import checked, overridden, read_profile
-from cli.tables.validation import configuration_grids, left_out_grid, summary_grid, verdict, worst_cases
+from cli.tables.measured.validation import configuration_grids, left_out_grid, summary_grid, verdict, worst_cases
 from traces.errors import InputError
 from traces.run import Run
 from traces.spec.spec_file import load_mapping

@@ -103,7 +103,7 @@ def command(
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described, say_loops
     from cli.parse.vary import parse_base, parse_variation
-    from cli.tables.whatif import findings, notes, opening, points_grids, probability_grids_of
+    from cli.tables.experiments.whatif import findings, notes, opening, points_grids, probability_grids_of
     from sim.experiments.sweep import Settings
     from sim.experiments.whatif import WhatIfExperiment, variants, whatif
     from sim.experiments.whatif_table import points_table

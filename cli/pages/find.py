@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from cli.figures.find import best_figures, effects, limit_figures, strengths
 from cli.made import Made
 from cli.pages.page import Header, Section, write_page
-from cli.tables.find import (
+from cli.tables.experiments.find import (
     best_found,
     best_grid,
     best_opening,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cli.tables.find import estimate, limit_grid, limit_opening, limit_sure
+from cli.tables.experiments.find import estimate, limit_grid, limit_opening, limit_sure
 from sim.experiments.find_limit import InfeasibleTrial, Limit, SureValues
 
 

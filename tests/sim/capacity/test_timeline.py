@@ -14,7 +14,7 @@ import sim.capacity.timeline
 from cli import words as phrases
 from cli.main import main
 from cli.pages import timeline as timeline_page
-from cli.tables.timeline import millions, opening
+from cli.tables.experiments.timeline import millions, opening
 from models.ceph.growth import effects, grown, lost_to_reshards, state_figures, steps_until
 from models.store import load_spec, spec_of
 from sim.capacity.tables import states_table

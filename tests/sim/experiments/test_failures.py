@@ -16,7 +16,7 @@ from cli.main import main
 from cli.pages.failures import write_failures_page
 from cli.parse.failure import parse_failure
 from cli.parse.slo import parse_slo
-from cli.tables.failures import failure_grids, findings
+from cli.tables.experiments.failures import failure_grids, findings
 from models.minio.spec.layout import read_quorum, write_quorum
 from models.network.scenario import Kind
 from models.store import Spec, compile_spec, load_spec, spec_of

@@ -15,7 +15,7 @@ from scipy import stats
 from cli.figures.find import limit_figures
 from cli.parse.goal import parse_goal, parse_target
 from cli.parse.slo import parse_slo
-from cli.tables.find import limit_found
+from cli.tables.experiments.find import limit_found
 from models.spec.field_paths import resolved
 from models.store import compile_spec, spec_of
 from sim.analysis.bounds import bounds

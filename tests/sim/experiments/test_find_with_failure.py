@@ -11,8 +11,8 @@ import pytest
 from cli.parse.failure import parse_failure
 from cli.parse.goal import parse_goal, parse_target
 from cli.parse.slo import parse_slo
-from cli.tables.failures import opening
-from cli.tables.find import limit_found, limit_opening
+from cli.tables.experiments.failures import opening
+from cli.tables.experiments.find import limit_found, limit_opening
 from models.store import load_spec, spec_of, store_of
 from sim.experiments.failures import FailureExperiment, failures
 from sim.experiments.find_best import find_best

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cli.tables.probability import probability_grids, probability_lines
+from cli.tables.forecast.probability import probability_grids, probability_lines
 from models.spec.described import DescribedSpec
 from sim.analysis.main_assumptions import main_unknowns
 from sim.experiments.failure_kinds import Failure

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from cli.parse.slo import parse_slo
-from cli.tables.extra_attempts import extra_attempts_line
+from cli.tables.experiments.whatif import plus_minus
+from cli.tables.forecast.extra_attempts import extra_attempts_line
+from cli.tables.forecast.probability import probability_grids, probability_lines
+from cli.tables.forecast.uncertainty import unknowns_grid
+from cli.tables.forecast.verdict import NOT_ENOUGH, few_note, quantile, verdict_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
-from cli.tables.probability import probability_grids, probability_lines
-from cli.tables.uncertainty import unknowns_grid
-from cli.tables.verdict import NOT_ENOUGH, few_note, quantile, verdict_line
-from cli.tables.whatif import plus_minus
 from cli.words import fraction, number, seconds
 from models.spec.uncertainty import Unknown
 from sim.experiments.probability import MetProbability

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from cli.tables.extra_attempts import extra_attempts_line
+from cli.tables.forecast.extra_attempts import extra_attempts_line
+from cli.tables.forecast.verdict import few_note, quantile, verdict_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
-from cli.tables.verdict import few_note, quantile, verdict_line
 from cli.words import number, size
 from sim.capacity.timeline import Timeline
 from sim.replication.summaries import CONFIDENCE

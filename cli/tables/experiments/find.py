@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from cli.tables.extra_attempts import extra_attempts_line
-from cli.tables.failures import described, failing
+from cli.tables.experiments.failures import described, failing
+from cli.tables.forecast.extra_attempts import extra_attempts_line
+from cli.tables.forecast.probability import probability_grids, probability_text
+from cli.tables.forecast.steadiness import unsettled_lines
+from cli.tables.forecast.verdict import NOT_ENOUGH, figure, verdict_line
 from cli.tables.grid import Grid
-from cli.tables.probability import probability_grids, probability_text
-from cli.tables.steadiness import unsettled_lines
-from cli.tables.verdict import NOT_ENOUGH, figure, verdict_line
 from cli.words import byte_rate, number, seconds, size
 from sim.experiments.find_best import Best, BestTrial
 from sim.experiments.find_limit import InfeasibleTrial, Limit, LimitTrial

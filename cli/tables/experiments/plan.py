@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from cli.parse.slo import parse_slo
+from cli.tables.experiments.timeline import millions
 from cli.tables.grid import Grid
-from cli.tables.timeline import millions
 from cli.words import byte_rate, number, seconds, size
 from sim.capacity.contradictions import MONTH_S, Contradiction
 from sim.capacity.health import HealthAssessment

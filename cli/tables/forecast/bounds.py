@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from cli.tables.forecast.runs import between, load, servers, shown
 from cli.tables.grid import Grid
-from cli.tables.runs import between, load, servers, shown
 from cli.words import number, seconds
 from sim.analysis.bounds import Bounds, Unavailable
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+from cli.tables.forecast.verdict import verdict_line
 from cli.tables.grid import Grid
-from cli.tables.verdict import verdict_line
 from cli.words import LABELS, byte_rate, number, percent, seconds, size
 from models.spec.uncertainty import Unknown
 from sim.experiments.uncertainty import MOVED, RangeEffects, UncertaintyBand

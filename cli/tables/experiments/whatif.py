@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from cli.tables.extra_attempts import extra_attempts_line
+from cli.tables.forecast.extra_attempts import extra_attempts_line
+from cli.tables.forecast.probability import probability_grids, probability_lines
+from cli.tables.forecast.steadiness import points_lines
+from cli.tables.forecast.verdict import FEW, NOT_ENOUGH, few_note, quantile, verdict_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
-from cli.tables.probability import probability_grids, probability_lines
-from cli.tables.steadiness import points_lines
-from cli.tables.verdict import FEW, NOT_ENOUGH, few_note, quantile, verdict_line
 from cli.words import number, seconds
 from sim.experiments.whatif import InfeasiblePoint, SimulatedPoint, WhatIf
 from sim.replication.slo import Slo
