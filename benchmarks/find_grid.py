@@ -20,8 +20,8 @@ import numpy as np
 
 from cli.parse.goal import parse_goal, parse_target
 from cli.parse.slo import parse_slo
-from sim.experiments.find_best import find_best
-from sim.experiments.find_limit import find_limit
+from sim.experiments.find.find_best import find_best
+from sim.experiments.find.find_limit import find_limit
 from sim.experiments.measures import Measures
 from sim.experiments.sweep import Job, Settings, sweep
 from sim.experiments.variants import Variants, assignment

@@ -106,8 +106,8 @@ def command(
     from cli.parse.spec import described, say_loops
     from cli.tables.experiments.find import best_grid, best_opening, drawn_grids, limit_grid, limit_notes, limit_opening
     from models.spec.field_paths import resolved
-    from sim.experiments.find_best import Best, find_best
-    from sim.experiments.find_limit import Limit, find_limit
+    from sim.experiments.find.find_best import Best, find_best
+    from sim.experiments.find.find_limit import Limit, find_limit
     from sim.experiments.sweep import Settings
     from sim.experiments.variants import Variants
     from sim.parallel.result_cache import ResultFolder

@@ -11,8 +11,8 @@ from cli.figures.runs import ROLE_COLOURS, blank, dressed, escaped, with_room
 from cli.figures.whatif import GREY, PLAIN, bars, by_verdict, exactly, latency_axis, value_axis, with_table
 from cli.tables.experiments.find import range_of, shown
 from cli.tables.experiments.measures import Estimate, Measure
-from sim.experiments.find_best import Best
-from sim.experiments.find_limit import Limit, LimitTrial
+from sim.experiments.find.find_best import Best
+from sim.experiments.find.find_limit import Limit, LimitTrial
 from sim.experiments.sensitivity import Effect, Screening
 from sim.replication.slo import Slo
 from sim.replication.summaries import Interval

@@ -22,8 +22,8 @@ from cli.tables.experiments.find import (
     sensitivity_grid,
     sensitivity_opening,
 )
-from sim.experiments.find_best import Best
-from sim.experiments.find_limit import Limit
+from sim.experiments.find.find_best import Best
+from sim.experiments.find.find_limit import Limit
 from sim.experiments.sensitivity import Screening
 
 _LIMITS = "Each point is a simulated value with its 95% interval; the dashed line is the objective."
@@ -38,7 +38,7 @@ _EFFECTS = (
 
 
 def write_limit_page(result: Limit, path: Path, spec: str, made: Made | None = None) -> list[go.Figure]:
-    """Write a page about the result of `sim.experiments.find_limit.find_limit` for a spec, and return its figures.
+    """Write a page about the result of `sim.experiments.find.find_limit.find_limit` for a spec, and return its figures.
 
     Raises:
         InputError: the file cannot be written.
@@ -57,7 +57,7 @@ def write_limit_page(result: Limit, path: Path, spec: str, made: Made | None = N
 
 
 def write_best_page(result: Best, path: Path, spec: str, made: Made | None = None) -> list[go.Figure]:
-    """Write a page about the result of `sim.experiments.find_best.find_best` for a spec, and return its figures.
+    """Write a page about the result of `sim.experiments.find.find_best.find_best` for a spec, and return its figures.
 
     Raises:
         InputError: the file cannot be written.

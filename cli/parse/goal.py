@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cli.parse.vary import refuse_dash
-from sim.experiments.goal import Goal, Target
+from sim.experiments.find.goal import Goal, Target
 from sim.replication.slo import LATENCIES
 from traces.errors import InputError
 from traces.operations import OPS

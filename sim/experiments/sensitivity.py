@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.spec.field_paths import resolved
-from sim.experiments.goal import Target
+from sim.experiments.find.goal import Target
 from sim.experiments.measures import Measures
 from sim.experiments.sweep import Job, Point, sweep
 from sim.experiments.variants import Variants, assignment

@@ -12,8 +12,8 @@ from cli.tables.forecast.steadiness import unsettled_lines
 from cli.tables.forecast.verdict import NOT_ENOUGH, figure, verdict_line
 from cli.tables.grid import Grid
 from cli.words import byte_rate, number, seconds, size
-from sim.experiments.find_best import Best, BestTrial
-from sim.experiments.find_limit import InfeasibleTrial, Limit, LimitTrial
+from sim.experiments.find.find_best import Best, BestTrial
+from sim.experiments.find.find_limit import InfeasibleTrial, Limit, LimitTrial
 from sim.experiments.sensitivity import Effect, Screening
 from sim.json_form import to_json
 from sim.replication.slo import Slo, SloResult

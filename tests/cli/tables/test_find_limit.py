@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cli.tables.experiments.find import estimate, limit_grid, limit_opening, limit_sure
-from sim.experiments.find_limit import InfeasibleTrial, Limit, SureValues
+from sim.experiments.find.find_limit import InfeasibleTrial, Limit, SureValues
 
 
 def limit(value: float, sure: tuple[float | None, float | None], find: str = "max", **changes: Any) -> Limit:

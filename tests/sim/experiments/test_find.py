@@ -19,10 +19,10 @@ from cli.tables.experiments.find import limit_found
 from models.spec.field_paths import resolved
 from models.store import compile_spec, spec_of
 from sim.analysis.bounds import bounds
-from sim.experiments.find_best import Best, find_best
-from sim.experiments.find_limit import find_limit
-from sim.experiments.goal import Target
-from sim.experiments.line_search import Scale, bisect, bracket, least, probes, reversals
+from sim.experiments.find.find_best import Best, find_best
+from sim.experiments.find.find_limit import find_limit
+from sim.experiments.find.goal import Target
+from sim.experiments.find.line_search import Scale, bisect, bracket, least, probes, reversals
 from sim.experiments.measures import Measures, OpMeasures
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants, value_at

@@ -15,8 +15,8 @@ from cli.tables.experiments.failures import opening
 from cli.tables.experiments.find import limit_found, limit_opening
 from models.store import load_spec, spec_of, store_of
 from sim.experiments.failures import FailureExperiment, failures
-from sim.experiments.find_best import find_best
-from sim.experiments.find_limit import Limit, LimitTrial, find_limit
+from sim.experiments.find.find_best import find_best
+from sim.experiments.find.find_limit import Limit, LimitTrial, find_limit
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
 from sim.saturation.capacity import capacity_of

@@ -14,8 +14,8 @@ from models.spec.described import DescribedSpec
 from sim.analysis.main_assumptions import main_unknowns
 from sim.experiments.failure_kinds import Failure
 from sim.experiments.failures import FailureExperiment, failures
-from sim.experiments.find_limit import LimitTrial, find_limit
-from sim.experiments.goal import Goal
+from sim.experiments.find.find_limit import LimitTrial, find_limit
+from sim.experiments.find.goal import Goal
 from sim.experiments.probability import Draws, MetProbability, _band, score_interval
 from sim.experiments.sweep import Job, Settings, sweep
 from sim.experiments.variants import Variants

@@ -12,7 +12,7 @@ import sim.experiments.sensitivity
 from cli.main import main
 from cli.parse.goal import parse_target
 from cli.parse.vary import parse_range
-from sim.experiments.goal import Target
+from sim.experiments.find.goal import Target
 from sim.experiments.measures import Measures
 from sim.experiments.sensitivity import Range, sensitivity
 from sim.experiments.sweep import Settings

@@ -11,11 +11,11 @@ from models.spec.field_paths import resolved
 from models.spec.uncertainty import Unknown
 from models.store import Spec
 from sim.experiments.failing import Remedy, evaluated, remedies
-from sim.experiments.goal import Goal, limits_of, start_of
-from sim.experiments.line_search import Scale, bisect, bracket, probes, reversals
+from sim.experiments.find.goal import Goal, limits_of, start_of
+from sim.experiments.find.line_search import Scale, bisect, bracket, probes, reversals
+from sim.experiments.find.search import FailureInForce, check_failure, main_figures
 from sim.experiments.measures import extra_attempts_of
 from sim.experiments.probability import MetProbability
-from sim.experiments.search import FailureInForce, check_failure, main_figures
 from sim.experiments.variants import Simulations, Variants, assignment
 from sim.json_form import NOT_IN_JSON
 from sim.parallel.result_cache import ResultFolder

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 
 from models.shared.client_policy import ClientPolicies
 from models.spec.field_paths import resolved
-from sim.experiments.goal import Goal, Target, hedge_delays, limits_of
-from sim.experiments.line_search import Scale, least
+from sim.experiments.find.goal import Goal, Target, hedge_delays, limits_of
+from sim.experiments.find.line_search import Scale, least
+from sim.experiments.find.search import FailureInForce, check_failure, main_figures
 from sim.experiments.measures import Measures, difference, extra_attempts_of
-from sim.experiments.search import FailureInForce, check_failure, main_figures
 from sim.experiments.variants import Variants, assignment
 from sim.parallel.result_cache import ResultFolder
 from sim.replication.steadiness import Unsettled
