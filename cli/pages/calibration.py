@@ -88,6 +88,11 @@ def _fitted(profile: Profile, kind: str = "") -> str:
     return " and ".join(parts)
 
 
+def profile_shown(profile: Profile) -> list[str | Grid]:
+    """Return what is printed of a profile: its values, residuals, and the quality of the fit."""
+    return [values_grid(profile), *residuals_grids(profile), *words(profile)]
+
+
 def words(profile: Profile) -> list[str]:
     """Return sentences on the quality of the fit."""
     fit = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from cli.parse.slo import parse_slo
@@ -48,6 +49,13 @@ def described(row: dict[str, Any]) -> str:
         return f"{link}{what} {_STATES.get(event['kind'], 'is down')}"
     of = "" if what.endswith(part) or what.startswith(part) else f"{part} of "
     return f"{of}{what} is {1 / event['speed']:.3g} times slower"
+
+
+def failures_shown(result: dict[str, Any]) -> list[str | Grid]:
+    """Return what is printed of failures: the load, tables of each failure, and what they do."""
+    grids = [replace(grid, layout="rows") for row in result["failures"] for grid in failure_grids(result, row)]
+    after = [*findings(result), *met_lines(result), *notes(result)]
+    return [*opening(result), *grids, *drawn_grids(result), *after]
 
 
 def opening(result: dict[str, Any]) -> list[str]:

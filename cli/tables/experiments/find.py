@@ -39,6 +39,21 @@ def shown(result: Limit | Best | Effect, value: float | None) -> str:
     return _FORMATS.get(result.unit, _plain)(value)
 
 
+def limit_shown(result: Limit) -> list[str | Grid]:
+    """Return what is printed of a limit: the result, its values, and notes."""
+    return [*limit_opening(result), limit_grid(result), *drawn_grids(result), *limit_notes(result)]
+
+
+def best_shown(result: Best) -> list[str | Grid]:
+    """Return what is printed of a best value."""
+    return [*best_opening(result), best_grid(result)]
+
+
+def sensitivity_shown(result: Screening) -> list[str | Grid]:
+    """Return what is printed of a screening."""
+    return [*sensitivity_opening(result), sensitivity_grid(result)]
+
+
 def limit_grid(result: Limit) -> Grid:
     """Table with one row per value."""
     rows = []

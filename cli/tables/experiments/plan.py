@@ -20,6 +20,11 @@ from sim.replication.slo import UTILIZATION
 NO_CHANGE = "no change"
 
 
+def plan_shown(result: CapacityPlan) -> list[str | Grid]:
+    """Return what is printed of a plan: what it found, limits and changes, and the evidence."""
+    return [found(result), *opening(result), *plan_grids(result), *evidence(result)]
+
+
 def plan_grids(result: CapacityPlan) -> list[Grid]:
     """Tables of the result of `sim.capacity.plan.plan`, without empty ones."""
     grids = [_limits(result), _changes(result), _likely(result)]

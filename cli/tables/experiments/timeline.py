@@ -16,6 +16,11 @@ from sim.verdict.extra_attempts import ExtraAttempts
 from sim.verdict.verdict import LoadVerdict
 
 
+def timeline_shown(result: Timeline) -> list[str | Grid]:
+    """Return what is printed of a timeline: its states, and the effects between them."""
+    return [*opening(result), *state_grids(result), *effects_grids(result), *notes(result)]
+
+
 def state_grids(result: Timeline) -> list[Grid]:
     """Tables of the states found by `timeline.timeline` for each operation, and of reshards if there are any."""
     counts: dict[str, float] = {}

@@ -68,6 +68,11 @@ def band_notes(result: UncertaintyBand) -> list[str]:
     return notes
 
 
+def assumed_shown(result: RangeEffects) -> list[str | Grid]:
+    """Return what is printed of the effects of ranges."""
+    return [*load_line(result.load), assumed_grid(result)]
+
+
 def assumed_grid(result: RangeEffects) -> Grid:
     """Table with one row per value that is not known, the strongest first."""
     ops = list(result.effects[0].ops)

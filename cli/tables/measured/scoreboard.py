@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from cli.tables.grid import Grid
 from cli.words import number
@@ -18,6 +19,14 @@ BASELINE_NAMES = {
 
 
 _BASELINE_COLUMNS = {"bounds": "bounds", "mva": "MVA", "line": "line"}
+
+
+def board_shown(lines: Sequence[Line], changes: Changes | None, before: str) -> list[str | Grid]:
+    """Return what is printed of a scoreboard, and of its changes since the one in the file `before`."""
+    summary = summary_of(lines)
+    grids = [cases_grid(lines), errors_grid(summary), *bands_grid(summary), baselines_grid(summary)]
+    changed = [] if changes is None else changes_lines(changes, before)
+    return [*(replace(grid, layout="rows") for grid in grids), found_sentence(lines), *sentences(summary), *changed]
 
 
 def errors_grid(summary: Summary) -> Grid:
