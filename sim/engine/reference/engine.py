@@ -47,16 +47,16 @@ class Engine:
     def run(self) -> Outcome:
         """Execute all requests."""
         for action in self.scenario:
-            self.clock.at(action.at_s, self._act, action)
+            self.clock.at(action.at_s, self._apply_action, action)
         for source in self.sources:
             source.start()
         self.clock.run()
         self.attempts.count_idle()
         for server in self.attempts.servers:
-            server.settle(self.attempts.clock_s)
+            server.integrate(self.attempts.clock_s)
         return self.results.outcome(self.attempts.servers, self.attempts.clock_s)
 
-    def _act(self, event: simpy.Event) -> None:
+    def _apply_action(self, event: simpy.Event) -> None:
         """Execute an action of the scenario."""
         action = event._value
         match action.kind:
@@ -64,10 +64,10 @@ class Engine:
                 self.attempts.servers[action.target].set_speed(action.value)
             case Kind.DOWN | Kind.SHUT:
                 if not self.attempts.servers[action.target].down:
-                    self.attempts.servers[action.target].die()
+                    self.attempts.servers[action.target].take_down()
             case Kind.UP | Kind.OPEN:
                 if self.attempts.servers[action.target].down:
-                    self.attempts.servers[action.target].revive()
+                    self.attempts.servers[action.target].bring_up()
             case Kind.JOIN | Kind.LEAVE:
                 self.attempts.balancers[action.target].present[action.member] = action.kind is Kind.JOIN
 
