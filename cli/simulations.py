@@ -33,7 +33,7 @@ from sim.experiments.sweep import Settings
 from sim.experiments.uncertainty import uncertainty_band
 from sim.json_form import to_json
 from sim.replication.lengthening import Longer, Simulation, settling
-from sim.replication.objectives import Outcome, outcomes
+from sim.replication.objectives import ObjectiveOutcome, outcomes
 from sim.replication.replicate import Precision, replicate
 from sim.replication.slo import Slo
 from sim.replication.summaries import Replication, Replications
@@ -202,11 +202,11 @@ def drawn_runs(uncertain: Uncertain, settings: Settings, level: float, workers: 
     return Simulated(to_json(band), [*load_line(band.load), *grids, *band_notes(band)])
 
 
-def _outcomes(slos: Sequence[Slo], replications: Replications, capacity: Capacity | None) -> list[Outcome]:
+def _outcomes(slos: Sequence[Slo], replications: Replications, capacity: Capacity | None) -> list[ObjectiveOutcome]:
     return outcomes(slos, Measures.of(replications, None, capacity))
 
 
-def _with_slos(result: dict[str, Any], found: Sequence[Outcome]) -> dict[str, Any]:
+def _with_slos(result: dict[str, Any], found: Sequence[ObjectiveOutcome]) -> dict[str, Any]:
     return result | ({"slo": {each.slo.text: to_json(each) for each in found}} if found else {})
 
 
@@ -214,7 +214,7 @@ def _simulated(
     result: dict[str, Any],
     verdict: LoadVerdict | None,
     extra: ExtraAttempts | None,
-    found: Sequence[Outcome],
+    found: Sequence[ObjectiveOutcome],
     grids: list[Grid],
     few: Sequence[str],
     done: Replications,

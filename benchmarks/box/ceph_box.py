@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 from box_loads import Cpu, Load, arguments, calibrated, chosen, folders, measure, print_table, say, sized, unshaped
 
-from models.ceph.cluster.placement_rows import Rows
+from models.ceph.cluster.placement_rows import PlacementRows
 from models.ceph.faults.osd_map import Epoch
 from models.ceph.spec.spec import CephSpec
 from models.network.placement import key_hashes
@@ -130,8 +130,8 @@ def placed(trace: Trace, places: Mapping[str, Sequence[int]], spec: CephSpec) ->
     first = trace.table.take([0] * len(names))
     at = trace.table.column_names.index("key")
     renamed = first.set_column(at, "key", pa.array(names).dictionary_encode())
-    rows = key_hashes(Trace.of(renamed, trace.pacing, "")) % Rows(spec).count
-    osds = Rows(spec).stream(0, Epoch())[rows].tolist()
+    rows = key_hashes(Trace.of(renamed, trace.pacing, "")) % PlacementRows(spec).count
+    osds = PlacementRows(spec).stream(0, Epoch())[rows].tolist()
     chosen = []
     for number, key in enumerate(keys.dictionary.to_pylist()):
         tried = range(number * _NAMES, (number + 1) * _NAMES)

@@ -16,7 +16,7 @@ from traces.provenance import code_version
 from validate.scoreboard.board import REPLICATIONS, scoreboard
 from validate.scoreboard.changes import changes_of
 from validate.scoreboard.lines import read_board, write_board
-from validate.scoreboard.published import Settings
+from validate.scoreboard.published import BoardSettings
 from validate.scoreboard.summary import summary_of
 
 
@@ -37,7 +37,7 @@ def run_board(
     check_file_output(out, force)
     before = None if against is None else read_board(against)
     warn_if_slow()
-    settings = Settings(
+    settings = BoardSettings(
         seed,
         replications or REPLICATIONS,
         uncertainty,

@@ -67,9 +67,9 @@ def command(
     from cli.present import Answer, outputs_to_folder, present
     from cli.tables.experiments.timeline import timeline_shown
     from sim.capacity.tables import states_table
-    from sim.capacity.timeline import Plan, timeline
+    from sim.capacity.timeline import TimelinePlan, timeline
 
-    plan = Plan(*_ends(objects), states, spacing, seconds_of("--window", window))
+    plan = TimelinePlan(*_ends(objects), states, spacing, seconds_of("--window", window))
     read = described(spec, None, profile, assignments)
     store = read.spec
     say_implausible([read])

@@ -23,7 +23,7 @@ from cli.tables.experiments.find import (
     sensitivity_opening,
 )
 from sim.experiments.find.find_best import Best
-from sim.experiments.find.find_limit import Limit
+from sim.experiments.find.find_limit import FoundLimit
 from sim.experiments.sensitivity import Screening
 
 _LIMITS = "Each point is a simulated value with its 95% interval; the dashed line is the objective."
@@ -37,7 +37,7 @@ _EFFECTS = (
 )
 
 
-def write_limit_page(result: Limit, path: Path, spec: str, made: Made | None = None) -> list[go.Figure]:
+def write_limit_page(result: FoundLimit, path: Path, spec: str, made: Made | None = None) -> list[go.Figure]:
     """Write a page about the result of `sim.experiments.find.find_limit.find_limit` for a spec, and return its figures.
 
     Raises:
@@ -103,5 +103,5 @@ def write_sensitivity_page(result: Screening, path: Path, spec: str, made: Made 
     return write_page(path, f"Sensitivity of {result.target}", header, sections, made)
 
 
-def _simulated(result: Limit | Best | Screening, count: int) -> str:
+def _simulated(result: FoundLimit | Best | Screening, count: int) -> str:
     return f"{count} points have {result.replications} replications each, with common random numbers."

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import simpy
 
-from models.network.scenario import Kind
+from models.network.scenario import ActionKind
 from sim.engine.outcome import Outcome, Program
 from sim.engine.reference.attempts import Attempts
 from sim.engine.reference.results import Results
@@ -60,16 +60,16 @@ class Engine:
         """Execute an action of the scenario."""
         action = event._value
         match action.kind:
-            case Kind.SPEED:
+            case ActionKind.SPEED:
                 self.attempts.servers[action.target].set_speed(action.value)
-            case Kind.DOWN | Kind.SHUT:
+            case ActionKind.DOWN | ActionKind.SHUT:
                 if not self.attempts.servers[action.target].down:
                     self.attempts.servers[action.target].take_down()
-            case Kind.UP | Kind.OPEN:
+            case ActionKind.UP | ActionKind.OPEN:
                 if self.attempts.servers[action.target].down:
                     self.attempts.servers[action.target].bring_up()
-            case Kind.JOIN | Kind.LEAVE:
-                self.attempts.balancers[action.target].present[action.member] = action.kind is Kind.JOIN
+            case ActionKind.JOIN | ActionKind.LEAVE:
+                self.attempts.balancers[action.target].present[action.member] = action.kind is ActionKind.JOIN
 
 
 def run(program: Program, progress: Callable[[int], None] | None = None) -> Outcome:

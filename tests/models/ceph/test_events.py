@@ -18,7 +18,7 @@ from models.ceph.mechanisms.crush import NO_OSD, place
 from models.ceph.mechanisms.redundancy import Protection
 from models.ceph.spec.spec import CephSpec
 from models.network.discipline import Discipline
-from models.network.scenario import Kind
+from models.network.scenario import ActionKind
 from models.store import compile_spec, load_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Failure, Outcome, Program
@@ -381,7 +381,7 @@ def test_requests_that_a_dead_gateway_refuses_go_to_another_one():
 def test_gateways_of_a_host_die_with_it():
     spec = ceph({"kind": "host_down", "host": 1, "at": 3.0}, gateways={"count": 6, "collocated": True, "cores": 4})
     network, _ = compile_spec(spec, generate(spec.workload, 0))
-    down = [network.stations[a.target].name for a in network.scenario if a.kind is Kind.DOWN]
+    down = [network.stations[a.target].name for a in network.scenario if a.kind is ActionKind.DOWN]
     assert down == ["rgw 1 cpu"]
 
 
