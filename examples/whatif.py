@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sim.experiments.find_best import find_best
-from sim.experiments.find_limit import find_limit
-from sim.experiments.goal import Goal, Target
+from sim.experiments.find.find_best import find_best
+from sim.experiments.find.find_limit import find_limit
+from sim.experiments.find.goal import Goal, Target
 from sim.experiments.sensitivity import Range, sensitivity
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants

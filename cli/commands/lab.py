@@ -12,7 +12,7 @@ import typer
 from cli.commands import lab_campaign
 from cli.common import print_json, say, stderr
 from cli.options import FiguresOption, FormatOption, JsonOption, PageOption
-from cli.tables.lab import lab_lines
+from cli.tables.measured.lab import lab_lines
 from traces.errors import InputError
 from validate.lab import lab
 from validate.lab.fault_text import parse_lab_fault
@@ -217,7 +217,7 @@ def anatomy(
     from cli.common import print_grid
     from cli.figures.figure_files import PageFiles
     from cli.pages.anatomy import write_anatomy_page
-    from cli.tables.anatomy import loads_grid, note, patterns_grid
+    from cli.tables.measured.anatomy import loads_grid, note, patterns_grid
     from sim.json_form import to_json
     from traces.run import Run
     from validate.lab.box.anatomy import anatomy

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli.common import kept_in, print_grid, print_json, say
+from cli.common import kept_in, say
 from cli.options import JsonOption, SetOption
 from traces.errors import InputError
 
@@ -35,7 +35,7 @@ def command(
     ] = 1.0,
     measure_only: Annotated[bool, typer.Option("--measure-only", help="Predict nothing.")] = False,
     predict_only: Annotated[bool, typer.Option("--predict-only", help="Measure nothing.")] = False,
-    json: JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Measure the loads of a campaign on a store of the lab, and predict each: the loads are data, in a file.
 
@@ -45,7 +45,8 @@ def command(
 
     Example: tailcast lab campaign examples/campaigns/swift-loads.yaml --out runs --only 'get-4KiB-*'
     """
-    from cli.tables.campaign import campaign_grid, summary_grid
+    from cli.present import Answer, Outputs, present
+    from cli.tables.measured.campaign import campaign_lines
     from sim.json_form import to_json
     from validate.campaign.campaign import read_campaign
     from validate.campaign.cells import cells_of, chosen
@@ -67,14 +68,8 @@ def command(
             raise InputError(f"{out}: has no Run of these loads; measure them without --predict-only")
         values = fitted_values(campaign, cells, {name: found[0] for name, found in runs.items()})
         rows = [row for name in there for row in rows_of(campaign, cells[name], runs[name], values, seeds)]
-        if json:
-            print_json({"fitted": values, "rows": to_json(rows), "summary": summary_of(rows)})
-        else:
-            for path, value in values.items():
-                say(f"fitted: {path} = {value:.4g}")
-            print_grid(campaign_grid(rows), transpose=False)
-            if summary_of(rows):
-                print_grid(summary_grid(rows))
+        answer = {"fitted": values, "rows": to_json(rows), "summary": summary_of(rows)}
+        present(Answer(answer, lambda: campaign_lines(values, rows)), Outputs(as_json))
     if left_out:
         say(f"{left_out} measurements were left out; the same command measures them")
         raise typer.Exit(1)

@@ -15,8 +15,8 @@ from cli.common import print_grid, print_json, print_lines, progress, say, stdou
 from cli.options import ForceOption, JsonOption, OutOption, SeedOption, SetOption, duration, fraction
 from cli.outputs import check_run_output
 from cli.parse.spec import overridden
-from cli.tables.quality import run_warnings
-from cli.tables.runs import mean_attempts, summary_grid
+from cli.tables.forecast.runs import mean_attempts, summary_grid
+from cli.tables.measured.quality import run_warnings
 from models.shared.client_policy import ClientPolicies
 from models.store import load_spec
 from traces.errors import InputError

@@ -11,7 +11,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from models.bob.disk_order import disk_queue, with_waiting
 from models.bob.places import Places, epochs_of
 from models.bob.routes import Kind, Routes
 from models.bob.spec import BobSpec
@@ -19,8 +18,9 @@ from models.bob.stations import Stations, slowdowns
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.shared.background import with_background
+from models.shared.hdd_scheduling import HddQueue, hdd_queue
 from traces.distinct_rows import distinct_rows
-from traces.operations import OPS, Op
+from traces.operations import GET, OPS, Op
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
@@ -36,8 +36,8 @@ def compile(spec: BobSpec, trace: Trace, waiting: float | None = None) -> tuple[
     `waiting`: mean number of accesses at a hard disk that is busy, at least 1; None: by the load of the Trace.
     """
     if waiting is None:
-        return disk_queue(spec, trace).compiled(trace, partial(compile, spec, trace))
-    spec = with_waiting(spec, waiting)
+        return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace))
+    spec = spec.model_copy(update={"drives": spec.drives.at_depth(waiting)})
     put = trace.op == OPS.index("PUT")
     mean_bytes = float(trace.size_bytes[put].mean()) if put.any() else 0.0
     limit = spec.drives.dirty_limit
@@ -57,6 +57,12 @@ def compile(spec: BobSpec, trace: Trace, waiting: float | None = None) -> tuple[
     )
     requests = replace(requests, key_hash=key_hash, route=route)
     return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
+
+
+def hdd_queue_of(spec: BobSpec, trace: Trace) -> HddQueue:
+    """Return the queues of the hard disks: clients wait for reads only."""
+    accesses = np.where(trace.op == GET, 1 - spec.hosts.page_cache.hit_ratio, 0.0)
+    return hdd_queue([spec.drives], trace, accesses, spec.hosts.count * spec.drives.count)
 
 
 def _kinds(

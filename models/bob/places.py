@@ -17,7 +17,7 @@ from models.bob.faults import HostDown, LinkDown
 from models.bob.spec import BobSpec
 from models.bob.stations import Stations, replicas_of
 from models.network.discipline import Discipline
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.station import NOWHERE, Bound, Choice, Group, Member, Station
 
 _HEAD = ("name", "entry", "writes", "cpu", "in", "out", "drive", "blob", "dirty")
@@ -79,7 +79,7 @@ class Places:
         self.coordinators = 1 if spec.balance == "single" else spec.total_nodes
         self.copies = [replicas_of(spec, vdisk) for vdisk in range(spec.vdisks.count)]
         self.local = np.array([[c in copies for copies in self.copies] for c in range(self.coordinators)])
-        self.scenario = [Action(Kind.DOWN, stations.refused)] * self.bound
+        self.scenario = [Action(ActionKind.DOWN, stations.refused)] * self.bound
         self._unreachable: dict[int, int] = {}
         cuts = [fault for fault in spec.faults if isinstance(fault, LinkDown) and fault.back_at is not None]
         for fault in sorted(cuts, key=lambda fault: fault.at):
@@ -189,15 +189,15 @@ class Places:
 
     def _change(self, number: int, epoch: Epoch, name: int, before: list[NDArray[np.int32]]) -> None:
         if number:
-            self.scenario.append(Action(Kind.LEAVE, 0, epoch.at_s, member=int(before[-1][0, 0])))
-            self.scenario.append(Action(Kind.LEAVE, 0, 0.0, member=name))
-            self.scenario.append(Action(Kind.JOIN, 0, epoch.at_s, member=name))
+            self.scenario.append(Action(ActionKind.LEAVE, 0, epoch.at_s, member=int(before[-1][0, 0])))
+            self.scenario.append(Action(ActionKind.LEAVE, 0, 0.0, member=name))
+            self.scenario.append(Action(ActionKind.JOIN, 0, epoch.at_s, member=name))
 
     def _gate(self, fault: LinkDown) -> int:
         gate = self._unreachable.get(fault.host)
         if gate is None:
             name = f"host {fault.host} is silent"
             gate = self.stations.add(Station(name, "silent part", Discipline.GATE, indices=(fault.host,)))
-        self.scenario.append(Action(Kind.SHUT, gate, fault.at))
-        self.scenario.append(Action(Kind.OPEN, gate, fault.back_s))
+        self.scenario.append(Action(ActionKind.SHUT, gate, fault.at))
+        self.scenario.append(Action(ActionKind.OPEN, gate, fault.back_s))
         return gate

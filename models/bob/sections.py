@@ -21,7 +21,6 @@ from traces.workload.distributions import Strict
 
 NOTHING = ServiceDemand()
 
-_EXAMPLE = "Bob's example configuration: config-examples/node.yaml"
 _CODE = "Bob's default: bob-common/src/configs/node.rs"
 
 

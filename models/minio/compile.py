@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from models.minio.background.maintenance import healed_s, with_maintenance
 from models.minio.background.movement import moved_pools
 from models.minio.cluster.cached import cached
-from models.minio.cluster.disk_order import disk_queue, with_waiting
 from models.minio.cluster.places import Places
 from models.minio.cluster.stations import Stations
 from models.minio.requests.multipart import Download, Upload
@@ -32,10 +31,11 @@ from models.network.route import Route, Visit
 from models.network.scenario import Action
 from models.shared.background import with_background
 from models.shared.faults import outage_actions
+from models.shared.hdd_scheduling import HddQueue, hdd_queue
 from models.shared.links import acknowledged_rounds
 from models.shared.multipart import simulated_parts
 from traces.distinct_rows import distinct_rows
-from traces.operations import OPS, PUT, rows_that
+from traces.operations import LIST, OPS, PUT, rows_that
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
@@ -46,8 +46,8 @@ def compile(spec: MinioSpec, trace: Trace, waiting: float | None = None) -> tupl
     `waiting`: mean number of accesses at a hard disk that is busy, at least 1; None: by the load of the Trace.
     """
     if waiting is None:
-        return disk_queue(spec, trace).compiled(trace, partial(compile, spec, trace))
-    spec = with_waiting(spec, waiting)
+        return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace))
+    spec = _at_depth(spec, waiting)
     stations = Stations(spec)
     places = Places(spec, stations, healed_s(spec))
     kinds, kind_of = _kinds(spec, stations, trace)
@@ -58,6 +58,21 @@ def compile(spec: MinioSpec, trace: Trace, waiting: float | None = None) -> tupl
     requests = _requests(spec, places, network, trace, kinds, kind_of)
     network, requests = with_maintenance(spec, stations, places, network, requests)
     return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
+
+
+def hdd_queue_of(spec: MinioSpec, trace: Trace) -> HddQueue:
+    """Return the queues of the hard disks.
+
+    A request waits for the drives of a set, a LIST for all drives. Reads that caches answer are counted.
+    """
+    accesses = np.where(trace.op == LIST, spec.total_drives, spec.layout.size).astype(np.float64)
+    return hdd_queue([drives for _, drives, _ in spec.layouts], trace, accesses, spec.total_drives)
+
+
+def _at_depth(spec: MinioSpec, waiting: float) -> MinioSpec:
+    """Return the spec with the times of hard disks at which `waiting` accesses wait on average, at least 1."""
+    pools = tuple(pool.model_copy(update={"drives": pool.drives.at_depth(waiting)}) for pool in spec.pools)
+    return spec.model_copy(update={"drives": spec.drives.at_depth(waiting), "pools": pools})
 
 
 def _routes(spec: MinioSpec, stations: Stations, places: Places, kinds: list[Kind]) -> tuple[Route, ...]:

@@ -27,7 +27,7 @@ from traces.spec.units import Bytes, PerSecond, Seconds, Weight
 from traces.workload.distributions import Strict
 
 ServiceClass = Literal["client", "recovery", "best_effort"]
-Target = Literal["drives", "cpu"]
+LoadTarget = Literal["drives", "cpu"]
 ClassWeight = Annotated[Weight, Basis("assumed: equal weights")]
 
 MAX_OPERATIONS = 20_000_000
@@ -44,7 +44,7 @@ class Load(Strict):
     rate: Annotated[PerSecond, Field(gt=0)] = Field(description="Rate of operations in the whole store.")
     demand: Demand = Field(description="Service time of an operation; per-byte times apply to `size`.")
     size: Bytes = Field(0, description="Bytes moved by an operation, such as those of a scrubbed or healed chunk.")
-    target: Target = Field(
+    target: LoadTarget = Field(
         "drives", description="Stations that serve the operations; each operation picks one of them at random."
     )
     service_class: ServiceClass = Field(
@@ -98,7 +98,7 @@ class BackgroundWork(Strict):
 
 
 def with_background(
-    work: BackgroundWork, network: Network, requests: Requests, roles: Mapping[Target, str]
+    work: BackgroundWork, network: Network, requests: Requests, roles: Mapping[LoadTarget, str]
 ) -> tuple[Network, Requests]:
     """Return network and requests with a store's background work added; unchanged if there is none.
 

@@ -26,7 +26,7 @@ from models.network.network import Network
 from models.network.route import Chance, Route, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Member, Station
-from models.shared.work import BEST_EFFORT, WORKERS, Work, with_works
+from models.shared.work import BEST_EFFORT, WORKERS, ObjectWork, with_works
 from models.swift.cluster.places import Places
 from models.swift.cluster.ring import Table
 from models.swift.cluster.stations import Stations
@@ -59,7 +59,7 @@ def with_maintenance(
     return with_works(works, stations.all, network, requests)
 
 
-def _works(spec: SwiftSpec, stations: Stations, places: Places, trace: Trace, table: int) -> Iterator[Work]:
+def _works(spec: SwiftSpec, stations: Stations, places: Places, trace: Trace, table: int) -> Iterator[ObjectWork]:
     if spec.auditor is not None:
         yield _audit(spec, stations, places, table)
         table += 1
@@ -73,7 +73,7 @@ def _works(spec: SwiftSpec, stations: Stations, places: Places, trace: Trace, ta
 # The auditor.
 
 
-def _audit(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> Work:
+def _audit(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> ObjectWork:
     """Return the reads of all objects by the auditor of each host."""
     assert spec.auditor is not None and spec.stored.object_size is not None
     auditor, drives = spec.auditor, spec.drives
@@ -95,7 +95,7 @@ def _audit(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> W
     return _endless("auditor", [Visit(Member(table, 0), NOTHING), *visits], rows, size, min(limits) * len(rows))
 
 
-def _opened(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> Work:
+def _opened(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> ObjectWork:
     """Return the opening of all objects by the further process of each host, which looks for files without bytes."""
     assert spec.auditor is not None
     lookup = Visit(Member(table, 1, ("drive",)), spec.drives.lookup)
@@ -120,7 +120,7 @@ def _audited(spec: SwiftSpec, stations: Stations, places: Places, name: str, at_
 # The replicator.
 
 
-def _replication(spec: SwiftSpec, stations: Stations, places: Places, trace: Trace, table: int) -> Work:
+def _replication(spec: SwiftSpec, stations: Stations, places: Places, trace: Trace, table: int) -> ObjectWork:
     """Return the passes of the replicators of all hosts; their pauses are spread over the pass."""
     assert spec.replicator is not None
     name = "replicator" if spec.ring.erasure is None else "reconstructor"
@@ -235,9 +235,9 @@ def _worker(name: str, count: int, *indices: int | str) -> Station:
     return Station(name, WORKERS, Discipline.POOL, count, indices, queue_limit=_MOST_WAITING)
 
 
-def _endless(name: str, visits: list[Visit], rows: Table, size_bytes: int, rate_ops: float) -> Work:
+def _endless(name: str, visits: list[Visit], rows: Table, size_bytes: int, rate_ops: float) -> ObjectWork:
     """Return work without end."""
-    return Work(name, Route(name, (single(*visits),), BEST_EFFORT), rows, size_bytes, math.inf, 0.0, rate_ops)
+    return ObjectWork(name, Route(name, (single(*visits),), BEST_EFFORT), rows, size_bytes, math.inf, 0.0, rate_ops)
 
 
 def _mean_s(visits: list[Visit], size_bytes: int) -> float:

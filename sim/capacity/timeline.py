@@ -52,7 +52,7 @@ State = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Plan:
+class TimelinePlan:
     """The states to simulate.
 
     Attributes:
@@ -93,7 +93,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Window:
+class StateWindow:
     """A state to simulate: everything that its result depends on."""
 
     spec: Spec
@@ -150,7 +150,7 @@ class Timeline:
 
 def timeline(
     spec: Spec,
-    plan: Plan,
+    plan: TimelinePlan,
     *,
     seed: int = 0,
     engine: EngineName = "compiled",
@@ -171,7 +171,7 @@ def timeline(
         InputError: the store has no state that grows, or a worker was killed.
     """
     growth = growth_of(spec)
-    windows = [Window(growth.grown(spec, objects), plan.window_s, seed, engine) for objects in plan.objects]
+    windows = [StateWindow(growth.grown(spec, objects), plan.window_s, seed, engine) for objects in plan.objects]
     results: list[State | None] = [cache.find(window.key) if cache else None for window in windows]
     missing = [i for i, result in enumerate(results) if result is None]
     progress(len(results) - len(missing))
@@ -203,7 +203,7 @@ def growth_of(spec: Spec) -> Growth[Any]:
     return required(store_of(spec).growth, spec, "growth", "timeline")
 
 
-def simulated(window: Window) -> State:
+def simulated(window: StateWindow) -> State:
     """Simulate a state."""
     state: State = {}
     verdicts: list[tuple[LoadVerdict, ExtraAttempts | None]] = []

@@ -27,11 +27,11 @@ from sim.demands.visit_places import (
     stations_of,
     visits_together,
 )
-from sim.engine.outcome import Floats, Program
+from sim.engine.outcome import Floats
 from traces.errors import InputError
 from traces.workload.distributions import Deterministic, Shape
 
-_BLOCK = 4096
+BLOCK = 4096
 """Requests whose demands are drawn at a time. It affects results, because sums are rounded by block."""
 
 
@@ -127,34 +127,14 @@ def mean_demands(
     )
 
     def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
-        for first in range(0, len(requests), _BLOCK):
-            count = min(_BLOCK, len(requests) - first)
+        for first in range(0, len(requests), BLOCK):
+            count = min(BLOCK, len(requests) - first)
             means, leasts = (draw_sheet(drawn, requests, 0, first, count) for drawn in (mean, least))
             yield means, leasts, np.zeros(count, np.int64)
 
     routes = np.unique(requests.route).tolist()
-    sums = _Sums(network, routes, bool(requests.background), expected=True, any_keys=any_keys, settled=settled)
+    sums = DemandSums(network, routes, bool(requests.background), expected=True, any_keys=any_keys, settled=settled)
     return sums.demands(chunks)
-
-
-def drawn_demands(program: Program, winner: NDArray[np.int16]) -> Demands:
-    """Return the demands drawn by the requests of a run, for which operational laws hold exactly.
-
-    Args:
-        program: the program of the run.
-        winner: number of the successful attempt of each request, from 1; 0: none, and the request is excluded.
-
-    Raises:
-        InputError: as for `mean_demands`.
-    """
-
-    def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
-        for first in range(0, len(winner), _BLOCK):
-            sheet = program.draw(first, min(_BLOCK, len(winner) - first))
-            yield sheet, sheet, winner[first : first + len(sheet)].astype(np.int64) - 1
-
-    routes = sorted({k for sheet, _, _ in chunks() for k in np.unique(sheet.route).tolist()})
-    return _Sums(program.network, routes, bool(program.background), expected=False).demands(chunks)
 
 
 def with_service_demands(network: Network, change: Callable[[ServiceDemand], ServiceDemand]) -> Network:
@@ -177,7 +157,7 @@ def with_all_visits(network: Network) -> Network:
     return with_visits(network, lambda visit: replace(visit, demand=visit.demand_if_made, chance=None))
 
 
-class _Sums:
+class DemandSums:
     """Sums over the requests of a network, by place."""
 
     def __init__(

@@ -13,7 +13,7 @@ from models.spec.uncertainty import Uncertain, Unknown
 from models.store import Spec
 from sim.experiments.measures import Measures
 from sim.experiments.probability import LEAST_DRAWS, band_of, check_level, refuse_known
-from sim.experiments.sweep import Job, Point, Settings, sweep
+from sim.experiments.sweep import Point, PointTask, Settings, sweep
 from sim.parallel.result_cache import ResultFolder
 from sim.replication.replicate import seed_of
 from sim.replication.summaries import FIGURES
@@ -111,9 +111,11 @@ def uncertainty_band(
     refuse_known(uncertain.unknowns, uncertain.source)
     specs = [_drawn(uncertain, k, draws, settings.seed) for k in range(draws)]
     once = replace(settings, replications=1)
-    jobs = [Job(uncertain.spec({}), once)]
+    jobs = [PointTask(uncertain.spec({}), once)]
     jobs += [
-        Job(spec, replace(once, seed=seed_of(settings.seed, k))) for k, spec in enumerate(specs) if spec is not None
+        PointTask(spec, replace(once, seed=seed_of(settings.seed, k)))
+        for k, spec in enumerate(specs)
+        if spec is not None
     ]
     base, *points = sweep(jobs, workers=workers, progress=progress)
     if isinstance(base, InputError):
@@ -148,7 +150,7 @@ def assumed_effects(
         for unknown, values in zip(uncertain.unknowns, ends, strict=True)
         for value in values
     ]
-    jobs = [Job(spec, settings) for spec in [uncertain.spec({}), *specs] if spec is not None]
+    jobs = [PointTask(spec, settings) for spec in [uncertain.spec({}), *specs] if spec is not None]
     base, *points = sweep(jobs, workers=workers, cache=cache, progress=progress)
     if isinstance(base, InputError):
         raise base

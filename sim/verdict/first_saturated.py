@@ -17,7 +17,7 @@ from sim.saturation.stable_rate import Bound, RateLimit
 from sim.saturation.station_load import StationLoad, busiest
 from sim.verdict.offered_load import OfferedLoad
 
-Basis = Literal["demands", "utilization"]
+SaturationBasis = Literal["demands", "utilization"]
 
 TOLERATED = 0.001
 """Greatest fraction of the requests of an operation that may fail in a healthy store."""
@@ -46,7 +46,7 @@ class Saturation:
     role: str
     utilization: float
     capacity_ops: float
-    basis: Basis
+    basis: SaturationBasis
     headroom: float
     from_s: float | None = None
     until_s: float | None = None

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cli import words as phrases
-from cli.tables.runs import attribution_grid
+from cli.tables.forecast.runs import attribution_grid
 from tests.runs import run_of
 from traces.run import EARLIER_ATTEMPTS, Run
 from traces.statistics.critical_path import ATTRIBUTED, CLIENT_LAG, attribution

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cli.parse.spec import described
-from cli.tables.origins import implausible_text
+from cli.tables.spec.origins import implausible_text
 from models.spec.doubts import doubts
 from models.spec.origins import origins_of
 from models.spec.plausibility import implausible

@@ -9,7 +9,7 @@ from models.ceph.faults.faults import Fault as CephFault
 from models.minio.spec.faults import Fault as MinioFault
 from models.spec.field_paths import paths_of
 from models.store import load_spec
-from sim.capacity.growth import Growth, Objects, Range
+from sim.capacity.growth import Growth, ObjectGrowth, UncertainNumber
 from tests.paths import EXAMPLES
 from traces.errors import InputError
 from traces.spec.renamed_fields import MOVED, RENAMED
@@ -57,7 +57,7 @@ def test_present_names_are_fields_and_former_ones_are_not() -> None:
     fields = {
         part for name in store.names() for path in paths_of(store.store_named(name).Spec) for part in path.split(".")
     }
-    fields |= set(Range.model_fields) | set(Growth.model_fields) | set(Objects.model_fields)
+    fields |= set(UncertainNumber.model_fields) | set(Growth.model_fields) | set(ObjectGrowth.model_fields)
     fields |= set(Profile.model_fields) | set(FittedRun.model_fields)
     kinds = get_args(get_args(MinioFault)[0]) + get_args(get_args(CephFault)[0])
     fields |= {name for kind in kinds for name in kind.model_fields}

@@ -25,7 +25,7 @@ Pool = int | Literal["index"]
 """A parallel stream of the data pool, or the index pool."""
 
 
-class Rows:
+class PlacementRows:
     """The rows, each of which is the place of an object; they are spread evenly over placement groups and index shards.
 
     Attributes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, Pool, Rows
+from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, PlacementRows, Pool
 from models.ceph.demands.cost_functions import NOTHING, CostFunctions
 from models.ceph.faults.fault_timeline import fault_timeline, gateway_outages
 from models.ceph.faults.osd_map import Epoch
@@ -21,7 +21,7 @@ from models.ceph.spec.sections import IndexDrives
 from models.ceph.spec.spec import CephSpec
 from models.network.discipline import Discipline
 from models.network.route import Visit
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.station import UNBOUNDED, Bound, Choice, Group, Indices, Member, Station
 from models.shared.clients import ClientStations, HostStations
 from models.shared.faults import speeds
@@ -153,7 +153,7 @@ class Stations:
             turns = spec.workload.total_buckets * spec.access.log_writers
             self.logs = self._add("database logs", "database log", Discipline.POOL, turns)
         self.timeline = fault_timeline(spec, costs)
-        self.rows = Rows(spec, self.timeline.reshards)
+        self.rows = PlacementRows(spec, self.timeline.reshards)
         self._gates: PeeringGates | None = None
         self._first_map: int | None = None
         self.decodes = 0
@@ -409,10 +409,10 @@ class Stations:
             members = np.stack([np.arange(end - width, end, dtype=np.int32) for end in last])
             self.groups += (Group(Choice.HASH, members, 0, "osd map", (number,)),)
         for group in range(self._first_map, len(self.groups)):
-            self.scenario += [Action(Kind.LEAVE, group, member=name) for name in names[1:]]
+            self.scenario += [Action(ActionKind.LEAVE, group, member=name) for name in names[1:]]
             for number in range(1, len(maps)):
-                self.scenario.append(Action(Kind.LEAVE, group, maps[number].at_s, member=names[number - 1]))
-                self.scenario.append(Action(Kind.JOIN, group, maps[number].at_s, member=names[number]))
+                self.scenario.append(Action(ActionKind.LEAVE, group, maps[number].at_s, member=names[number - 1]))
+                self.scenario.append(Action(ActionKind.JOIN, group, maps[number].at_s, member=names[number]))
 
     def _take(self, station: Station) -> int:
         self.all.append(station)

@@ -13,8 +13,8 @@ from models.ceph.cluster.placement_rows import PARALLEL_STREAMS
 from models.ceph.mechanisms.filestore import distinct
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.spec.spec import CephSpec
-from models.devices.waiting import DiskQueue, of_clients
 from models.network.placement import key_hashes
+from models.shared.hdd_scheduling import HddQueue, of_clients
 from traces.operations import GET, PUT
 from traces.trace import Trace
 
@@ -51,12 +51,12 @@ class DiskLoad:
         return max(1.0, min(self.waiting, limit))
 
 
-def disk_queue(spec: CephSpec, trace: Trace) -> DiskQueue:
+def disk_queue(spec: CephSpec, trace: Trace) -> HddQueue:
     """Return the queues of the hard disks; deep ones if requests only look objects up."""
     accesses = _accesses(spec, trace)
     drives = spec.hosts.count * spec.hosts.drives
     waiting = of_clients(trace, accesses, drives) if accesses.any() else math.inf
-    return DiskQueue(spec.device.disk, spec.osd.read_depth, waiting)
+    return HddQueue(spec.device.disk, spec.osd.read_depth, waiting)
 
 
 def disk_load(spec: CephSpec, trace: Trace, waiting: float) -> DiskLoad:

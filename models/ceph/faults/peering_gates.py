@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, Pool, Rows
+from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, PlacementRows, Pool
 from models.ceph.faults.fault_timeline import FaultTimeline
 from models.ceph.faults.osd_map import Outage, min_size
 from models.ceph.faults.reshard_gates import Gates
@@ -22,7 +22,7 @@ from models.ceph.mechanisms.redundancy import Protection
 from models.ceph.spec.spec import CephSpec
 from models.network.discipline import Discipline
 from models.network.route import Visit
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Group, Member, Station
 from traces.errors import InputError
@@ -45,7 +45,7 @@ class PeeringGates:
     """
 
     def __init__(
-        self, spec: CephSpec, rows: Rows, timeline: FaultTimeline, add: Callable[[Station], int], group: int
+        self, spec: CephSpec, rows: PlacementRows, timeline: FaultTimeline, add: Callable[[Station], int], group: int
     ):  # fmt: skip
         """`add` adds a station to the network and returns its index; `group` is the index of the reshard group."""
         self.spec, self.rows, self.timeline, self._add = spec, rows, timeline, add
@@ -142,9 +142,9 @@ class PeeringGates:
         gate = self._add(Station(name, "gate", Discipline.GATE, indices=(kind, number, detail)))
         for start_s, end_s in spans:
             if start_s < end_s:
-                self.scenario.append(Action(Kind.SHUT, gate, start_s))
+                self.scenario.append(Action(ActionKind.SHUT, gate, start_s))
                 if end_s < math.inf:
-                    self.scenario.append(Action(Kind.OPEN, gate, end_s))
+                    self.scenario.append(Action(ActionKind.OPEN, gate, end_s))
         return gate
 
     def _visit(self, gates: Iterable[tuple[NDArray[np.int64], int]]) -> Visit:

@@ -28,11 +28,6 @@ LIST_MAX_AIO = 128
 """rgw_bucket_index_max_aio: shards that a gateway queries at the same time."""
 LIST_MIN_ENTRIES = 8
 """Smallest number of entries that a LIST requests from a shard."""
-DELETE_KEYS = 1000
-"""Largest number of keys in an S3 multi-object DELETE."""
-DELETE_MAX_AIO = 16
-"""rgw_multi_obj_del_max_aio: keys of a multi-object DELETE that are removed at the same time."""
-
 _GROWTH, _GROWTH_MULTISITE = 2, 8
 
 

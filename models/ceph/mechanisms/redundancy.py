@@ -123,13 +123,6 @@ class Protection(Strict):
             return self.width
         return self.chunks_reached(size_bytes) + self.width - self.data_shards
 
-    def write_amplification(self, size_bytes: int, release: Release) -> float:
-        """Return the bytes of all chunks over those of the RADOS object, without BlueStore's write amplification.
-
-        The last stripe of a long object counts as a whole one.
-        """
-        return self.chunks_written(size_bytes, release) * self.chunk_bytes(size_bytes) / size_bytes
-
     def encode(self, release: Release) -> ServiceDemand:
         """Return the primary's CPU demand of a write, by the bytes of the RADOS object; 0 for replicas."""
         return self._coding(self.width - self.data_shards, release)

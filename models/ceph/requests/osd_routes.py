@@ -12,7 +12,7 @@ from functools import partial
 
 from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, Pool
 from models.ceph.cluster.stations import Osd, Stations
-from models.ceph.demands.cost_functions import NOTHING, Access, CostFunctions, of_size
+from models.ceph.demands.cost_functions import NOTHING, CostFunctions, DeviceAccess, of_size
 from models.ceph.demands.index_osds import of_index
 from models.ceph.requests.transfers import Transfers
 from models.ceph.spec.spec import CephSpec
@@ -200,7 +200,7 @@ class OsdRoutes:
         per_byte_s = self.costs.decompress_s(kind.chunk_bytes) + self.costs.secure_s
         return _more(self.spec.osd.read, per_byte_s).per_shard(parts)
 
-    def _accesses(self, osd: Osd, accesses: tuple[Access, ...], parts: float = 1) -> Branch:
+    def _accesses(self, osd: Osd, accesses: tuple[DeviceAccess, ...], parts: float = 1) -> Branch:
         visits = []
         for access in accesses:
             chance = Chance(access.fraction) if access.fraction < 1 else None

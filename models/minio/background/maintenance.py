@@ -30,7 +30,7 @@ from models.network.route import Route, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Member, Station
 from models.shared.faults import FaultKind, duration_text
-from models.shared.work import BEST_EFFORT, RECOVERY, WORKERS, Work, idle_rate_ops, with_works
+from models.shared.work import BEST_EFFORT, RECOVERY, WORKERS, ObjectWork, idle_rate_ops, with_works
 from traces.operations import Op
 
 _FOLDER_S = 1e-3
@@ -67,7 +67,7 @@ def with_maintenance(
     return with_works(works, stations.all, network, requests)
 
 
-def _works(spec: MinioSpec, stations: Stations, places: Places, table: int) -> Iterator[Work]:
+def _works(spec: MinioSpec, stations: Stations, places: Places, table: int) -> Iterator[ObjectWork]:
     for fault in spec.faults:
         if isinstance(fault, DriveReplaced) and fault.back_s < math.inf:
             yield _healing(spec, stations, places, fault, table)
@@ -82,7 +82,7 @@ def _works(spec: MinioSpec, stations: Stations, places: Places, table: int) -> I
             table += 1
 
 
-def _healing(spec: MinioSpec, stations: Stations, places: Places, fault: DriveReplaced, table: int) -> Work:
+def _healing(spec: MinioSpec, stations: Stations, places: Places, fault: DriveReplaced, table: int) -> ObjectWork:
     """Return the healing of a drive by its own host (healErasureSet, cmd/global-heal.go)."""
     assert spec.stored is not None
     number = max(n for n, pool in enumerate(stations.pools) if pool.first_drive <= fault.drive)
@@ -113,10 +113,12 @@ def _healing(spec: MinioSpec, stations: Stations, places: Places, fault: DriveRe
     token = stations.add(Station(f"workers of {name}", WORKERS, Discipline.POOL, workers, ("healing", fault.drive)))
     route = Route(name, (single(Visit(token, NOTHING)), *stages), RECOVERY)
     rate_ops = idle_rate_ops(route, workers, rows, stations.all, bytes_of)
-    return Work(name, route, rows, bytes_of, objects_of_set(spec, number, len(pool.layout.sets)), start_s, rate_ops)
+    return ObjectWork(
+        name, route, rows, bytes_of, objects_of_set(spec, number, len(pool.layout.sets)), start_s, rate_ops
+    )
 
 
-def _scan(spec: MinioSpec, stations: Stations, number: int, pool: Pool, table: int) -> Work:
+def _scan(spec: MinioSpec, stations: Stations, number: int, pool: Pool, table: int) -> ObjectWork:
     """Return the scanner's visits in a pool: in each set, one drive at a time for each bucket reads an xl.meta.
 
     The scanner checks one object of 1,024 on all drives in a cycle, which is left out.
@@ -150,7 +152,7 @@ def _scan(spec: MinioSpec, stations: Stations, number: int, pool: Pool, table: i
     objects = objects_of_set(spec, number, len(sets))
     most = streams / (read_s + pause_s) if read_s + pause_s else math.inf
     rate_ops = min(most, objects / spec.scanner.cycles / cycle_s) * len(sets)
-    return Work(name, Route(name, (single(*visits),), BEST_EFFORT), rows, 0, math.inf, 0.0, rate_ops)
+    return ObjectWork(name, Route(name, (single(*visits),), BEST_EFFORT), rows, 0, math.inf, 0.0, rate_ops)
 
 
 def _pause_s(factor: float, work_s: float, longest_s: float) -> float:

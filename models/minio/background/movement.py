@@ -27,7 +27,7 @@ from models.network.placement import key_hashes
 from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Station
-from models.shared.work import RECOVERY, WORKERS, Work, idle_rate_ops
+from models.shared.work import RECOVERY, WORKERS, ObjectWork, idle_rate_ops
 from traces.operations import OPS
 from traces.trace import Trace
 
@@ -37,7 +37,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 Event = Decommission | Rebalance
 
 
-def moves(spec: MinioSpec, stations: Stations, places: Places, event: Event, table: int) -> list[Work]:
+def moves(spec: MinioSpec, stations: Stations, places: Places, event: Event, table: int) -> list[ObjectWork]:
     """Return the work of an event: the moves to each other pool.
 
     Args:
@@ -67,7 +67,7 @@ def moves(spec: MinioSpec, stations: Stations, places: Places, event: Event, tab
     rate_ops = 1 / sum(fraction / rate for (*_, fraction), rate in zip(found, rates, strict=True))
     objects = objects_of_set(spec, event.pool, sets) * sets * event.moved_fraction
     return [
-        Work(route.name, route, rows, size, objects * fraction, event.at, rate_ops * fraction, event.end_s)
+        ObjectWork(route.name, route, rows, size, objects * fraction, event.at, rate_ops * fraction, event.end_s)
         for route, rows, fraction in found
     ]
 

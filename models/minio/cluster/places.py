@@ -25,7 +25,7 @@ from models.minio.cluster.stations import Pool, Stations
 from models.minio.spec.layout import Table, read_quorum, write_quorum
 from models.minio.spec.spec import MinioSpec
 from models.network.discipline import Discipline
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Choice, Group, Member, Station
 from models.shared.work import WORKERS
 from traces.random_streams import stream_id, uniforms
@@ -241,14 +241,16 @@ class Places:
             }
             for epoch, of_epoch in zip(self.epochs, names, strict=True)
         ]
-        yield from (Action(Kind.LEAVE, group, member=name) for name in names[0] if name in absent[0])
+        yield from (Action(ActionKind.LEAVE, group, member=name) for name in names[0] if name in absent[0])
         for of_epoch in names[1:]:
-            yield from (Action(Kind.LEAVE, group, member=name) for name in of_epoch)
+            yield from (Action(ActionKind.LEAVE, group, member=name) for name in of_epoch)
         for number in range(1, len(names)):
             at_s = self.epochs[number].at_s
             gone = [name for name in names[number - 1] if name not in absent[number - 1]]
-            yield from (Action(Kind.LEAVE, group, at_s, member=name) for name in gone)
-            yield from (Action(Kind.JOIN, group, at_s, member=n) for n in names[number] if n not in absent[number])
+            yield from (Action(ActionKind.LEAVE, group, at_s, member=name) for name in gone)
+            yield from (
+                Action(ActionKind.JOIN, group, at_s, member=n) for n in names[number] if n not in absent[number]
+            )
 
     def block(self, number: int, coordinator: int, epoch: Epoch, name: int) -> Table:
         """Return the columns of a coordinator in an epoch: its parts, those of the drives, and of the lock servers."""
@@ -382,10 +384,10 @@ class Places:
     def _timeout(self, outage: int, of: str, from_s: float, until_s: float) -> int:
         """Add a station at which visits last as long as they ask for only within a period."""
         station = self._add(f"outage {outage} {of}", "timeout", Discipline.INFINITE_SERVER, outage, of)
-        self.scenario.append(Action(Kind.SPEED, station, value=_AT_ONCE))
-        self.scenario.append(Action(Kind.SPEED, station, from_s, value=1.0))
+        self.scenario.append(Action(ActionKind.SPEED, station, value=_AT_ONCE))
+        self.scenario.append(Action(ActionKind.SPEED, station, from_s, value=1.0))
         if until_s < math.inf:
-            self.scenario.append(Action(Kind.SPEED, station, until_s, value=_AT_ONCE))
+            self.scenario.append(Action(ActionKind.SPEED, station, until_s, value=_AT_ONCE))
         return station
 
     def _lockers(self, pool: Pool, coordinator: int, nodes: Table, epoch: Epoch) -> list[Table]:
@@ -432,21 +434,21 @@ class Places:
                 if responses[host] == self.stations.nowhere:
                     name = f"host {host} response"
                     responses[host] = self._add(name, "response", Discipline.INFINITE_SERVER, host)
-                self.scenario.append(Action(Kind.DOWN, responses[host], epoch.at_s))
+                self.scenario.append(Action(ActionKind.DOWN, responses[host], epoch.at_s))
             for host in before.hosts - before.silent - epoch.hosts:
-                self.scenario.append(Action(Kind.UP, responses[host], epoch.at_s))
+                self.scenario.append(Action(ActionKind.UP, responses[host], epoch.at_s))
         return responses
 
     def _gate(self, outage: int, opens: str, shut_s: float, open_s: float) -> int:
         gate = self._add(f"outage {outage} {opens}", "part that hangs", Discipline.GATE, outage, opens)
-        self.scenario.append(Action(Kind.SHUT, gate, shut_s))
+        self.scenario.append(Action(ActionKind.SHUT, gate, shut_s))
         if open_s < math.inf:
-            self.scenario.append(Action(Kind.OPEN, gate, open_s))
+            self.scenario.append(Action(ActionKind.OPEN, gate, open_s))
         return gate
 
     def _down(self, name: str) -> int:
         station = self._infinite(name)
-        self.scenario.append(Action(Kind.DOWN, station))
+        self.scenario.append(Action(ActionKind.DOWN, station))
         return station
 
     def _infinite(self, name: str) -> int:

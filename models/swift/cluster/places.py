@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.network.discipline import Discipline
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.station import NOWHERE, Bound, Choice, Group, Member, Station
 from models.swift.cluster.epochs import Epoch, epochs_of, silences_of
 from models.swift.cluster.ring import Table, orders_of, partitions_of, placed
@@ -81,7 +81,7 @@ class Places:
             self.groups += (Group(Choice.ROUND_ROBIN, stations.proxies, role="proxies"),)
         self.scenario += failed_proxies(spec, stations, self._proxies)
         if self.bound:
-            self.scenario.append(Action(Kind.DOWN, stations.refused))
+            self.scenario.append(Action(ActionKind.DOWN, stations.refused))
 
     def proxy(self, part: str) -> int | Bound:
         """Return a part of the proxy."""
@@ -295,13 +295,13 @@ class Places:
         for number, (name, epoch) in enumerate(zip(names, self.epochs, strict=True)):
             for table in (OBJECTS, CONTAINERS):
                 if number:
-                    self.scenario.append(Action(Kind.LEAVE, table, epoch.at_s, member=names[number - 1]))
-                    self.scenario.append(Action(Kind.LEAVE, table, 0.0, member=name))
-                    self.scenario.append(Action(Kind.JOIN, table, epoch.at_s, member=name))
+                    self.scenario.append(Action(ActionKind.LEAVE, table, epoch.at_s, member=names[number - 1]))
+                    self.scenario.append(Action(ActionKind.LEAVE, table, 0.0, member=name))
+                    self.scenario.append(Action(ActionKind.JOIN, table, epoch.at_s, member=name))
 
     def _gate(self, number: int, shut_s: float, open_s: float) -> int:
         gate = self.stations.add(Station(f"silence {number}", "silent part", Discipline.GATE, indices=(number,)))
-        self.scenario.append(Action(Kind.SHUT, gate, shut_s))
+        self.scenario.append(Action(ActionKind.SHUT, gate, shut_s))
         if open_s < math.inf:
-            self.scenario.append(Action(Kind.OPEN, gate, open_s))
+            self.scenario.append(Action(ActionKind.OPEN, gate, open_s))
         return gate

@@ -25,9 +25,6 @@ from models.swift.spec.sections import NOTHING
 from models.swift.spec.spec import SwiftSpec
 from traces.operations import Op
 
-MESSAGE_BYTES = 4096
-"""Bytes of a small write: the invalidated hash of a suffix."""
-
 MOST_SINGLE_ACCESSES = 16
 """Further accesses to a piece are simulated in visits of several."""
 _BUFFERED_BYTES = 1 << 16

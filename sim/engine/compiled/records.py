@@ -19,7 +19,7 @@ import numpy as np
 from models.network.demand_sheet import PASSES_BY, POSITIONS
 from models.network.discipline import DISCIPLINES
 from models.network.retry_policy import HEDGE_SAMPLES
-from models.network.scenario import Kind
+from models.network.scenario import ActionKind
 from models.network.station import UNBOUNDED, Choice
 from sim.engine.latency_histogram import BINS, LEAST_EXPONENT, SUB_BINS
 from sim.engine.outcome import JITTER_STREAM, Failure
@@ -182,7 +182,7 @@ RESULTS = Record("Results", "The results for each request, background operation 
 RECORDS = (STATION, ROUTE, STAGE, POSITION, GROUP, ACTION, LOOP, BACKGROUND, SHEET, PROGRAM, RESULTS)
 
 
-class Status(IntEnum):
+class KernelStatus(IntEnum):
     """Reasons why the kernel returns."""
 
     DONE = 0
@@ -191,7 +191,7 @@ class Status(IntEnum):
     OUT_OF_MEMORY = 3
 
 
-class Fault(IntEnum):
+class InputFault(IntEnum):
     """Faults that the kernel's check of its input may find."""
 
     NONE = 0
@@ -214,7 +214,7 @@ class Fault(IntEnum):
     SHEET_FIRST = 17
 
 
-ENUMS: tuple[type[IntEnum], ...] = (Kind, Choice, Failure, Status, Fault)
+ENUMS: tuple[type[IntEnum], ...] = (ActionKind, Choice, Failure, KernelStatus, InputFault)
 PROPERTIES = (
     "infinite", "shares", "batches", "holds_tokens", "is_gate", "takes_time", "has_one_server", "has_classes",
     "is_weighted", "draws",

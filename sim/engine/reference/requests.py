@@ -9,7 +9,7 @@ from models.network.demand_sheet import Sheet
 from models.network.route import Route
 
 
-class Rows:
+class SheetRows:
     """A Sheet as lists, which are faster to read in Python."""
 
     def __init__(self, sheet: Sheet):
@@ -28,7 +28,7 @@ class Request:
         "route_index", "stations", "taken", "tied", "width",
     )  # fmt: skip
 
-    def __init__(self, routes: Sequence[Route], rows: Rows, row: int, index: int, client: int, background: bool):
+    def __init__(self, routes: Sequence[Route], rows: SheetRows, row: int, index: int, client: int, background: bool):
         self.index, self.client, self.background = index, client, background
         self.open: dict[int, Attempt] = {}  # attempts without an outcome, by number
         self.taken: dict[int, list[int]] = {}  # group: members to which attempts have been bound

@@ -12,8 +12,8 @@ import sim.capacity.health
 from cli.main import main
 from cli.pages.plan import _objective, write_plan_page
 from cli.parse.slo import parse_slo
-from cli.tables.plan import contradiction_text, evidence, figure, found, plan_grids
-from cli.tables.timeline import millions
+from cli.tables.experiments.plan import contradiction_text, evidence, figure, found, plan_grids
+from cli.tables.experiments.timeline import millions
 from sim.capacity.contradictions import Contradiction
 from sim.capacity.growth import Growth
 from sim.capacity.health import assess

@@ -19,9 +19,9 @@ from cli.commands.report import write_report
 from cli.figures import runs as figures
 from cli.main import main
 from cli.pages.page import Header, Section, write_page
-from cli.tables.comparison import comparison_grid
+from cli.tables.forecast.runs import stations_grid, summary_grid
 from cli.tables.grid import Grid, rich_table
-from cli.tables.runs import stations_grid, summary_grid
+from cli.tables.measured.comparison import comparison_grid
 from models.store import load_spec
 from sim.simulate import simulate
 from tests.browser import CHROMIUM, opened

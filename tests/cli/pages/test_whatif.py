@@ -14,7 +14,7 @@ from cli.figures.whatif import cost_against_tail, curve, differences, heat_map
 from cli.pages.whatif import write_whatif_page
 from cli.parse.slo import parse_slo
 from cli.parse.vary import parse_variation
-from cli.tables.measures import measures_of
+from cli.tables.experiments.measures import measures_of
 from sim.experiments.sweep import Settings
 from sim.experiments.whatif import WhatIfExperiment, whatif
 from tests.browser import CHROMIUM, opened

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.tables.failures import described, failing
+from cli.tables.experiments.failures import described, failing
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from models.ceph.spec.object_size import object_bytes
 from models.network.network import Network
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.store import compile_spec, load_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
@@ -110,7 +110,7 @@ def test_put_waits_for_the_slowest_member():
 
 def with_slow(network: Network, station: int) -> Network:
     """The network with a station a thousand times slower."""
-    return dataclasses.replace(network, scenario=(Action(Kind.SPEED, station, value=1e-3),))
+    return dataclasses.replace(network, scenario=(Action(ActionKind.SPEED, station, value=1e-3),))
 
 
 def test_get_of_a_replica_reads_from_one_osd():

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.ceph.mechanisms.crush import NO_OSD, place, recovery
-from models.ceph.mechanisms.redundancy import Protection
+from models.ceph.mechanisms.crush import NO_OSD, place
 from traces.errors import InputError
 
 shapes = st.tuples(st.integers(1, 6), st.integers(6, 9), st.integers(1, 5), st.sampled_from(["osd", "host"]))
@@ -123,14 +122,3 @@ def test_of_weight_an_osd_gains_only():
 def test_what_cannot_be_placed_is_refused(arguments, message):
     with pytest.raises(InputError, match=message):
         place(**{"pgs": 10, "width": 6, "hosts": 7, "drives_per_host": 2} | arguments)
-
-
-def test_recovery_reads_as_many_chunks_as_hold_data_and_writes_the_lost_ones():
-    table = np.array([[0, 2, 4], [2, 0, 5], [1, 3, 5], [3, 4, 1]], np.int32)
-    replica = recovery(table, {0}, Protection(replicas=3), 10.0)
-    assert (replica.read_bytes, replica.written_bytes) == (20, 20)
-    coded = recovery(table, {0}, Protection(data=2, parity=1), 10.0)
-    assert (coded.read_bytes, coded.written_bytes) == (40, 20)
-    # Two chunks lost at once are rebuilt from one set of reads.
-    both = recovery(table, {0, 2}, Protection(data=2, parity=1), 10.0)
-    assert (both.read_bytes, both.written_bytes) == (40, 40)

@@ -81,13 +81,7 @@ def test_chunks_hold_the_object(protection, size, release):
     parity = protection.width - protection.data_shards
     written, chunk = protection.chunks_written(size, release), protection.chunk_bytes(size)
     assert (written - parity) * chunk >= size
-    assert protection.write_amplification(size, release) * size >= size + parity * chunk
     assert release == "tentacle" or written == protection.width
-
-
-def test_amplification_of_large_objects_is_width_over_data():
-    assert EC42.write_amplification(4 * MIB, "quincy") == 1.5
-    assert Protection(replicas=3).write_amplification(12345, "quincy") == 3
 
 
 @given(st.integers(0, 100 * MIB))

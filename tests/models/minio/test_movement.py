@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cli.tables.failures import described
+from cli.tables.experiments.failures import described
 from models.minio.background.movement import moved_pools, moving_s
 from models.minio.requests.parts import MESSAGE_BYTES, METADATA_BYTES
 from models.store import compile_spec, load_spec

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cli.tables.verdict import bounds_line, verdict_line
+from cli.tables.forecast.verdict import bounds_line, verdict_line
 from models.store import Spec, compile_spec, load_spec, spec_of
 from sim.analysis.bounds import bounds_of
 from sim.json_form import to_json

@@ -17,7 +17,7 @@ from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.retry_policy import Policy
 from models.network.route import Route, Stage, Visit, single
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Choice, Group, Member, Station
 from sim.analysis.bounds import Unavailable, bounds
@@ -256,7 +256,7 @@ def test_reasons_of_groups_policies_and_the_scenario():
     network = one_station(station(Discipline.FIFO), exponential)
     hedged = replace(network.routes[0], policy=Policy(hedge_after_s=1.0))
     assert why_not(replace(network, routes=(hedged,)), requests) == "job has timeouts, retries or hedges"
-    slower = (Action(Kind.SPEED, 0, at_s=1.0, value=0.5),)
+    slower = (Action(ActionKind.SPEED, 0, at_s=1.0, value=0.5),)
     assert why_not(replace(network, scenario=slower), requests) == "the scenario changes the network"
 
 

@@ -15,8 +15,8 @@ from models.store import Spec, compile_spec, load_spec, spec_of
 from sim.analysis.bounds import bounds_of
 from sim.capacity.health import HealthCheck, assess
 from sim.demands.service_demands import Demands, mean_demands
-from sim.experiments.find_limit import InfeasibleTrial, find_limit
-from sim.experiments.goal import Goal
+from sim.experiments.find.find_limit import InfeasibleTrial, find_limit
+from sim.experiments.find.goal import Goal
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
 from sim.saturation.capacity import capacity_of

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from cli.tables.verdict import bounds_line, verdict_line
+from cli.tables.forecast.verdict import bounds_line, verdict_line
 from models.store import compile_spec, spec_of
 from sim.analysis.bounds import bounds
 from sim.analysis.overload import slow_parts

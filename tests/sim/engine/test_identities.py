@@ -19,7 +19,7 @@ from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.retry_policy import Policy
 from models.network.route import Route, Visit, single
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Station
 from models.store import compile_spec, load_spec
@@ -93,7 +93,7 @@ def with_others(network: Network) -> tuple[Network, list[int]]:
         return dataclasses.replace(visit, station=new[at]) if isinstance(at, int | np.integer) else visit
 
     def changed(action: Action) -> Action:
-        if action.kind not in (Kind.JOIN, Kind.LEAVE):
+        if action.kind not in (ActionKind.JOIN, ActionKind.LEAVE):
             return dataclasses.replace(action, target=new[action.target])
         keyed = network.groups[action.target].table is not None
         return dataclasses.replace(action, member=new[action.member]) if keyed else action

@@ -16,9 +16,9 @@ from cli.main import main
 from cli.pages.failures import write_failures_page
 from cli.parse.failure import parse_failure
 from cli.parse.slo import parse_slo
-from cli.tables.failures import failure_grids, findings
+from cli.tables.experiments.failures import failure_grids, findings
 from models.minio.spec.layout import read_quorum, write_quorum
-from models.network.scenario import Kind
+from models.network.scenario import ActionKind
 from models.store import Spec, compile_spec, load_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Failure as Reason
@@ -290,7 +290,9 @@ def test_a_neighbour_on_a_ceph_host_slows_what_is_there():
     spec = spec_of(ceph(faults=neighbours, gateways={"count": 2, "collocated": True, "cores": 1}), "test")
     network, _ = compile_spec(spec, generate(spec.workload, 0))
     slowed = {
-        network.stations[a.target].name for a in network.scenario if (a.kind, a.at_s, a.value) == (Kind.SPEED, 1, 0.75)
+        network.stations[a.target].name
+        for a in network.scenario
+        if (a.kind, a.at_s, a.value) == (ActionKind.SPEED, 1, 0.75)
     }
     drives = {f"osd {osd} {part}" for osd in (2, 3) for part in ("drive", "kv", "latency")}
     assert slowed == {"host 1 cpu", "rgw 1 cpu", "host 1 up", "host 1 down"} | drives

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cli.parse.failure import parse_failure
-from models.network.scenario import Kind
+from models.network.scenario import ActionKind
 from models.shared.faults import Outage, merged, outage_actions
 from models.store import Spec, compile_spec, load_spec, spec_of, store_of
 from sim.analysis.bounds import bounds
@@ -186,7 +186,7 @@ def test_the_run_before_a_fault_moves_the_same_bytes_as_a_healthy_one():
 def test_outages_that_touch_or_overlap_are_one():
     assert merged([(5, 6), (1, 3), (2, 4), (4, 5), (8, 9)]) == [(1, 6), (8, 9)]
     actions = outage_actions([(3, 5), (1, 3)], [7])
-    assert [(action.kind, action.at_s) for action in actions] == [(Kind.DOWN, 1), (Kind.UP, 5)]
+    assert [(action.kind, action.at_s) for action in actions] == [(ActionKind.DOWN, 1), (ActionKind.UP, 5)]
 
 
 @pytest.mark.parametrize(
@@ -221,5 +221,9 @@ def test_a_host_and_its_gateway_may_fail_at_the_same_time():
         {"kind": "gateway_down", "gateway": 0, "at": "2s", "back_at": "3s"},
     )
     network, _ = compile_spec(spec, generate(spec.workload, 0), 1e9)
-    changes = [a for a in network.scenario if a.kind in (Kind.DOWN, Kind.UP) and a.target == network.scenario[0].target]
-    assert [(a.kind, a.at_s) for a in changes] == [(Kind.DOWN, 1.0), (Kind.UP, 5.0)]
+    changes = [
+        a
+        for a in network.scenario
+        if a.kind in (ActionKind.DOWN, ActionKind.UP) and a.target == network.scenario[0].target
+    ]
+    assert [(a.kind, a.at_s) for a in changes] == [(ActionKind.DOWN, 1.0), (ActionKind.UP, 5.0)]

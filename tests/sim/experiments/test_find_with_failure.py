@@ -11,12 +11,12 @@ import pytest
 from cli.parse.failure import parse_failure
 from cli.parse.goal import parse_goal, parse_target
 from cli.parse.slo import parse_slo
-from cli.tables.failures import opening
-from cli.tables.find import limit_found, limit_opening
+from cli.tables.experiments.failures import opening
+from cli.tables.experiments.find import limit_found, limit_opening
 from models.store import load_spec, spec_of, store_of
 from sim.experiments.failures import FailureExperiment, failures
-from sim.experiments.find_best import find_best
-from sim.experiments.find_limit import Limit, LimitTrial, find_limit
+from sim.experiments.find.find_best import find_best
+from sim.experiments.find.find_limit import FoundLimit, LimitTrial, find_limit
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
 from sim.saturation.capacity import capacity_of
@@ -37,7 +37,7 @@ _PROXY = ["balance=proxy", "proxy.cpu=0s"]
 
 
 @cache
-def limit(failure: str | None, *assignments: str, goal: str = "max rate in 150..400") -> Limit:
+def limit(failure: str | None, *assignments: str, goal: str = "max rate in 150..400") -> FoundLimit:
     data: dict[str, Any] = override(SIX, [*_SMALL, *assignments])
     variants = Variants(data, "six", Settings(replications=2))
     if failure is not None:

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from cli.main import main
-from cli.tables.validation import left_out_grid, summary_grid
+from cli.tables.measured.validation import left_out_grid, summary_grid
 from models.store import load_spec, spec_of
 from sim.simulate import simulate
 from tests.browser import CHROMIUM, opened

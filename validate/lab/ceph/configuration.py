@@ -95,11 +95,6 @@ def osds(store: Store) -> range:
     return range(store.form.drive_count)
 
 
-def osd_folder(store: Store, osd: int) -> Path:
-    """Return the folder of an OSD, not on its drive."""
-    return store.folder / f"osd.{osd}"
-
-
 def gateway_name(host: int) -> str:
     """Return the name of the RADOS gateway of a host."""
     return f"client.rgw.{host}"

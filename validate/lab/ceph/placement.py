@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from models.ceph.cluster.placement_rows import Rows
+from models.ceph.cluster.placement_rows import PlacementRows
 from models.ceph.faults.osd_map import Epoch
 from models.ceph.spec.spec import CephSpec
 from models.network.placement import key_hashes
@@ -66,7 +66,7 @@ class CephPlacement:
         names = [f"{key}-{number}" for key in known for number in range(_NAMES)]
         at = trace.table.column_names.index("key")
         rows = trace.table.take([0] * len(names)).set_column(at, "key", pa.array(names).dictionary_encode())
-        placed = Rows(spec)
+        placed = PlacementRows(spec)
         osds = placed.stream(0, Epoch())[key_hashes(Trace.of(rows, trace.pacing, "")) % placed.count].tolist()
         chosen = []
         for number, key in enumerate(known):

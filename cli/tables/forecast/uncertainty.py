@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+from cli.tables.forecast.verdict import verdict_line
 from cli.tables.grid import Grid
-from cli.tables.verdict import verdict_line
 from cli.words import LABELS, byte_rate, number, percent, seconds, size
 from models.spec.uncertainty import Unknown
 from sim.experiments.uncertainty import MOVED, RangeEffects, UncertaintyBand
@@ -66,6 +66,11 @@ def band_notes(result: UncertaintyBand) -> list[str]:
     if result.impossible:
         notes.append(f"{result.impossible} further draws have values that do not fit together.")
     return notes
+
+
+def assumed_shown(result: RangeEffects) -> list[str | Grid]:
+    """Return what is printed of the effects of ranges."""
+    return [*load_line(result.load), assumed_grid(result)]
 
 
 def assumed_grid(result: RangeEffects) -> Grid:

@@ -11,11 +11,17 @@ from validate.campaign.predict import Row, summary_of
 _FIGURES = {"throughput": "op/s", "p50": "p50", "tail": "p99 or p95", "w1": "Wasserstein distance / mean"}
 
 
+def campaign_lines(values: Mapping[str, float], rows: Sequence[Row]) -> list[str | Grid]:
+    """Return what was fitted, the table of all rows, and that of their deviations if a row counts."""
+    fitted = [f"fitted: {path} = {value:.4g}" for path, value in values.items()]
+    return [*fitted, campaign_grid(rows), *([summary_grid(rows)] if summary_of(rows) else [])]
+
+
 def campaign_grid(rows: Sequence[Row]) -> Grid:
     """Return measured | predicted of each row; loads that are fitted, or need half of the CPU, are marked."""
     columns = ("load", "phase", "operation", "requests", "CPU", "op/s", "p50 ms", "tail ms", "errors", "stall s",
                "deviation", "repeated")  # fmt: skip
-    return Grid("Measured | predicted", columns, [_cells(row) for row in rows], 3)
+    return Grid("Measured | predicted", columns, [_cells(row) for row in rows], 3, layout="lines")
 
 
 def summary_grid(rows: Sequence[Row]) -> Grid:

@@ -14,6 +14,12 @@ _FARTHEST = math.log(100)  # greater ratios are shown as this one
 _SHORT = {"throughput_ops": "op/s", "w1": "W1/mean", "ks": "KS"}
 
 
+def validation_shown(result: Validation) -> list[str | Grid]:
+    """Return what is printed of a validation: Runs left out, errors, and the verdict."""
+    grids = [*left_out_grid(result), *configuration_grids(result), summary_grid(result)]
+    return [*grids, verdict(result), worst_cases(result)]
+
+
 def left_out_grid(result: Validation) -> list[Grid]:
     """Return a table of the Runs that were left out with their quality issues; none if all were usable."""
     used = {name for configuration in result.configurations for name in configuration.runs}

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from cli.tables.extra_attempts import extra_attempts_line
-from cli.tables.failures import described, failing
+from cli.tables.experiments.failures import described, failing
+from cli.tables.forecast.extra_attempts import extra_attempts_line
+from cli.tables.forecast.probability import probability_grids, probability_text
+from cli.tables.forecast.steadiness import unsettled_lines
+from cli.tables.forecast.verdict import NOT_ENOUGH, figure, verdict_line
 from cli.tables.grid import Grid
-from cli.tables.probability import probability_grids, probability_text
-from cli.tables.steadiness import unsettled_lines
-from cli.tables.verdict import NOT_ENOUGH, figure, verdict_line
 from cli.words import byte_rate, number, seconds, size
-from sim.experiments.find_best import Best, BestTrial
-from sim.experiments.find_limit import InfeasibleTrial, Limit, LimitTrial
+from sim.experiments.find.find_best import Best, BestTrial
+from sim.experiments.find.find_limit import FoundLimit, InfeasibleTrial, LimitTrial
 from sim.experiments.sensitivity import Effect, Screening
 from sim.json_form import to_json
 from sim.replication.slo import Slo, SloResult
@@ -34,12 +34,27 @@ _FORMATS: dict[str, Callable[[float | None], str]] = {
 }
 
 
-def shown(result: Limit | Best | Effect, value: float | None) -> str:
+def shown(result: FoundLimit | Best | Effect, value: float | None) -> str:
     """Format a value of the searched or varied field with its unit."""
     return _FORMATS.get(result.unit, _plain)(value)
 
 
-def limit_grid(result: Limit) -> Grid:
+def limit_shown(result: FoundLimit) -> list[str | Grid]:
+    """Return what is printed of a limit: the result, its values, and notes."""
+    return [*limit_opening(result), limit_grid(result), *drawn_grids(result), *limit_notes(result)]
+
+
+def best_shown(result: Best) -> list[str | Grid]:
+    """Return what is printed of a best value."""
+    return [*best_opening(result), best_grid(result)]
+
+
+def sensitivity_shown(result: Screening) -> list[str | Grid]:
+    """Return what is printed of a screening."""
+    return [*sensitivity_opening(result), sensitivity_grid(result)]
+
+
+def limit_grid(result: FoundLimit) -> Grid:
     """Table with one row per value."""
     rows = []
     for trial in result.trials:
@@ -57,24 +72,24 @@ def _probability(trial: LimitTrial | InfeasibleTrial) -> str:
     return number(None) if met is None else probability_text(met)
 
 
-def drawn_grids(result: Limit) -> list[Grid]:
+def drawn_grids(result: FoundLimit) -> list[Grid]:
     """Tables of the bands of the objectives at each value, and of what was drawn; none if nothing was."""
     rows = [([shown(result, trial.value)], trial.met) for trial in result.simulated if trial.met is not None]
     return probability_grids([result.path], rows, result.slos, result.unknowns)
 
 
-def limit_opening(result: Limit) -> list[str]:
+def limit_opening(result: FoundLimit) -> list[str]:
     """State what would help if requests fail at any rate, the range of the limit, and the verdict on the load there."""
     return [*_failing(result), f"{limit_sure(result)} {limit_found(result)}", *_load(result)]
 
 
-def _failing(result: Limit) -> list[str]:
+def _failing(result: FoundLimit) -> list[str]:
     if result.failure is None or not result.errors:
         return []
     return [failing(vars(result.failure) | {"errors": result.errors, "remedies": to_json(result.remedies)})]
 
 
-def _load(result: Limit) -> list[str]:
+def _load(result: FoundLimit) -> list[str]:
     trial = result.decisive
     if isinstance(trial, InfeasibleTrial) or trial.load is None:
         return []
@@ -82,7 +97,7 @@ def _load(result: Limit) -> list[str]:
     return [load, *unsettled_lines(trial.unsettled, {}), *_cost(result, trial)]
 
 
-def _cost(result: Limit | Best, trial: LimitTrial | BestTrial) -> list[str]:
+def _cost(result: FoundLimit | Best, trial: LimitTrial | BestTrial) -> list[str]:
     """State what retries and hedges cost."""
     return [] if trial.extra is None else [f"Of this load, {extra_attempts_line(trial.extra)}"]
 
@@ -96,7 +111,7 @@ def best_opening(result: Best) -> list[str]:
     return [opening, *unsettled_lines(result.best.unsettled, {}), *_cost(result, result.best)]
 
 
-def limit_notes(result: Limit) -> list[str]:
+def limit_notes(result: FoundLimit) -> list[str]:
     """Name the objectives that too few requests support."""
     needed = {
         slo.text: found.requests_needed
@@ -107,17 +122,17 @@ def limit_notes(result: Limit) -> list[str]:
     return [f"{NOT_ENOUGH} for {text}: it needs {count:,} successful ones." for text, count in needed.items()]
 
 
-def extreme(result: Limit) -> str:
+def extreme(result: FoundLimit) -> str:
     """``greatest`` or ``least``."""
     return "greatest" if result.find == "max" else "least"
 
 
-def limit_found(result: Limit) -> str:
+def limit_found(result: FoundLimit) -> str:
     """State the limit and the next value beyond it, or that every value meets the objectives, or none does."""
     return f"{_meanwhile(result, _limit(result))}{_healthy(result)}"
 
 
-def _meanwhile(result: Limit | Best, sentence: str) -> str:
+def _meanwhile(result: FoundLimit | Best, sentence: str) -> str:
     """Begin a sentence with the failure in force; a part that is down is one of N."""
     if result.failure is None:
         return sentence
@@ -126,14 +141,14 @@ def _meanwhile(result: Limit | Best, sentence: str) -> str:
     return f"{'At N-1, while' if is_down else 'While'} {what}: {sentence[0].lower()}{sentence[1:]}"
 
 
-def _healthy(result: Limit) -> str:
+def _healthy(result: FoundLimit) -> str:
     """State at which rate the healthy store saturates."""
     if result.healthy_ops is None:
         return ""
     return f" Without the failure, the store saturates at {number(result.healthy_ops)} op/s."
 
 
-def _limit(result: Limit) -> str:
+def _limit(result: FoundLimit) -> str:
     onward, back = ("higher", "lower") if result.find == "max" else ("lower", "higher")
     trial = result.decisive
     if result.outcome == "every value meets":
@@ -149,17 +164,17 @@ def _limit(result: Limit) -> str:
     return f"{about}{value} is the {extreme(result)} {result.path} that meets the objectives{level}; {_beyond(result)}."
 
 
-def _objectives(result: Limit) -> str:
+def _objectives(result: FoundLimit) -> str:
     return "it" if len(result.slos) == 1 else "the objectives"
 
 
-def _figures(result: Limit, trial: LimitTrial | InfeasibleTrial) -> str:
+def _figures(result: FoundLimit, trial: LimitTrial | InfeasibleTrial) -> str:
     if isinstance(trial, InfeasibleTrial):
         return f" ({trial.infeasible})"
     return f" ({', '.join(f'{slo.text}: {figure_of(slo, trial.slo[slo.text])}' for slo in result.slos)})"
 
 
-def limit_sure(result: Limit) -> str:
+def limit_sure(result: FoundLimit) -> str:
     """State between which values the limit is by the intervals, and whether there is more than one limit."""
     meets, violates = result.sure.meets, result.sure.violates
     upward = result.find == "max"
@@ -179,7 +194,7 @@ def limit_sure(result: Limit) -> str:
     return f"{text} There is more than one limit: {turns}."
 
 
-def _evidence(result: Limit) -> str:
+def _evidence(result: FoundLimit) -> str:
     """Name what the intervals are of: chance alone, or the values that are not known as well."""
     if result.level is None:
         return f"the 95 % intervals of {result.replications} replications, which do not count what is assumed"
@@ -187,7 +202,7 @@ def _evidence(result: Limit) -> str:
     return f"the 95 % intervals of {draws} draws of {len(result.unknowns)} values that are not known"
 
 
-def estimate(result: Limit) -> str:
+def estimate(result: FoundLimit) -> str:
     """Format the limit with the digits that it has, rounded to the side that meets the objectives.
 
     The step of rounding, 1, 2 or 5 of a digit, is at most half of the range that the sure values leave. Whole numbers
@@ -204,7 +219,7 @@ def estimate(result: Limit) -> str:
     return shown(result, float(f"{steps * step:.6g}"))
 
 
-def _beyond(result: Limit) -> str:
+def _beyond(result: FoundLimit) -> str:
     """State what the next value does that was tried."""
     if result.beyond is None:
         return "the spec allows no value beyond it"

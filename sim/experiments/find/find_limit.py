@@ -11,11 +11,11 @@ from models.spec.field_paths import resolved
 from models.spec.uncertainty import Unknown
 from models.store import Spec
 from sim.experiments.failing import Remedy, evaluated, remedies
-from sim.experiments.goal import Goal, limits_of, start_of
-from sim.experiments.line_search import Scale, bisect, bracket, probes, reversals
+from sim.experiments.find.goal import Goal, limits_of, start_of
+from sim.experiments.find.line_search import Scale, bisect, bracket, probes, reversals
+from sim.experiments.find.search import FailureInForce, check_failure, main_figures
 from sim.experiments.measures import extra_attempts_of
 from sim.experiments.probability import MetProbability
-from sim.experiments.search import FailureInForce, check_failure, main_figures
 from sim.experiments.variants import Simulations, Variants, assignment
 from sim.json_form import NOT_IN_JSON
 from sim.parallel.result_cache import ResultFolder
@@ -29,7 +29,7 @@ from sim.verdict.verdict import LoadVerdict
 from traces.errors import InputError
 from traces.workload.generate import generate
 
-Outcome = Literal["limit", "every value meets", "no value meets"]
+LimitOutcome = Literal["limit", "every value meets", "no value meets"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class SureValues:
 
 
 @dataclass(frozen=True)
-class Limit:
+class FoundLimit:
     """The greatest or least value that meets all objectives.
 
     Attributes:
@@ -109,7 +109,7 @@ class Limit:
     find: str
     path: str
     unit: str
-    outcome: Outcome
+    outcome: LimitOutcome
     value: float | None
     beyond: float | None
     set: str | None
@@ -147,7 +147,7 @@ def find_limit(
     tolerance: float = 0.01,
     cache: ResultFolder | None = None,
     progress: Callable[[int], None] = lambda tried: None,
-) -> Limit:
+) -> FoundLimit:
     """Find the greatest (``max``) or the least (``min``) value that meets all objectives.
 
     A value meets them if its estimates do; whether the intervals leave a doubt is reported separately. If values that
@@ -191,7 +191,7 @@ def find_limit(
             inside, outside = (near, far) if holds(near) else (None, near)
             if inside is not None and holds(far):
                 inside, outside = far, None
-        outcome: Outcome = "limit"
+        outcome: LimitOutcome = "limit"
         if inside is None:
             outcome = "no value meets"
         elif outside is None and not _is_last(variants, path, inside, upward):
@@ -202,7 +202,7 @@ def find_limit(
                 holds(value)
     sure, turns = _evidence(trials, upward)
     errors, changes = _failing(variants, trials[outside] if inside is None and outside is not None else None)
-    return Limit(
+    return FoundLimit(
         goal.kind,
         path,
         variants.unit(path),

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from cli.tables.grid import Grid
 from cli.words import number
-from validate.scoreboard.changes import Change, Changes
+from validate.scoreboard.changes import Changes, PredictionChange
 from validate.scoreboard.lines import Line
-from validate.scoreboard.summary import AIM, BASELINES, SEEN, Comparison, Errors, Summary, kind_of, summary_of
+from validate.scoreboard.summary import (
+    AIM,
+    BASELINES,
+    SEEN,
+    BaselineComparison,
+    BoardSummary,
+    Errors,
+    kind_of,
+    summary_of,
+)
 
 BASELINE_NAMES = {
     "bounds": "operational bounds",
@@ -20,7 +30,15 @@ BASELINE_NAMES = {
 _BASELINE_COLUMNS = {"bounds": "bounds", "mva": "MVA", "line": "line"}
 
 
-def errors_grid(summary: Summary) -> Grid:
+def board_shown(lines: Sequence[Line], changes: Changes | None, before: str) -> list[str | Grid]:
+    """Return what is printed of a scoreboard, and of its changes since the one in the file `before`."""
+    summary = summary_of(lines)
+    grids = [cases_grid(lines), errors_grid(summary), *bands_grid(summary), baselines_grid(summary)]
+    changed = [] if changes is None else changes_lines(changes, before)
+    return [*(replace(grid, layout="rows") for grid in grids), found_sentence(lines), *sentences(summary), *changed]
+
+
+def errors_grid(summary: BoardSummary) -> Grid:
     """Return a table of errors by kind of figure and by what the model knew."""
     rows = []
     for kind in summary.kinds:
@@ -32,7 +50,7 @@ def errors_grid(summary: Summary) -> Grid:
     return Grid("Errors: greater / lesser - 1 of predicted and measured", columns, rows, labels=2)
 
 
-def bands_grid(summary: Summary) -> list[Grid]:
+def bands_grid(summary: BoardSummary) -> list[Grid]:
     """Return a table of how often bands contain the measured figures of rows not fitted; none without bands."""
     rows = [
         [kind.kind, f"{kind.covered} of {kind.banded}", f"{kind.covered / kind.banded:.0%}"]
@@ -42,7 +60,7 @@ def bands_grid(summary: Summary) -> list[Grid]:
     return [Grid("Bands that contain the measured figure (not fitted)", ["figure", "inside", ""], rows)] if rows else []
 
 
-def baselines_grid(summary: Summary) -> Grid:
+def baselines_grid(summary: BoardSummary) -> Grid:
     """Return a table of simpler forecasts next to the simulator, on the same figures that were not fitted."""
     rows = [
         [kind.kind, _BASELINE_COLUMNS[name], *_compared(kind.baselines[name])]
@@ -98,7 +116,7 @@ def lines_grid(lines: Sequence[Line]) -> Grid:
     return Grid("", [columns[i] for i in used], [[row[i] for i in used] for row in rows], labels=3)
 
 
-def sentences(summary: Summary) -> list[str]:
+def sentences(summary: BoardSummary) -> list[str]:
     """Say how many statements hold, and which lengths differ or are not known."""
     found = []
     if summary.statements:
@@ -141,7 +159,7 @@ def changes_lines(changes: Changes, before: str) -> list[str]:
     return found
 
 
-def _change(change: Change) -> str:
+def _change(change: PredictionChange) -> str:
     now, before = change.now, change.before
     return (
         f"{_name(now)}: {number(before.predicted)} -> {number(now.predicted)}, measured {number(now.measured)} "
@@ -167,7 +185,7 @@ def _few(errors: Errors) -> list[str]:
     return [f"{errors.count}", f"{errors.within}", f"{errors.median:.1%}", f"{errors.worst:.1%}"]
 
 
-def _compared(found: Comparison) -> list[str]:
+def _compared(found: BaselineComparison) -> list[str]:
     simple, model = found.baseline, found.model
     return [
         f"{simple.count}", f"{simple.median:.1%}", f"{model.median:.1%}", f"{simple.p90:.1%}", f"{model.p90:.1%}",

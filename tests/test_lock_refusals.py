@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-
-from models.minio.locks import idle_lead, overtaken_at, overtaken_fraction, refused_fraction
+from lock_refusals import idle_lead, overtaken_at, overtaken_fraction, refused_fraction
 
 
 @pytest.mark.parametrize("lockers", [1, 2, 3, 4, 8])

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
+from cli.tables.forecast.verdict import quantile
 from cli.tables.grid import Grid
+from cli.tables.measured.quality import run_warnings
 from cli.tables.operations import ordered
-from cli.tables.quality import run_warnings
-from cli.tables.verdict import quantile
 from cli.words import LABELS, byte_rate, fraction, number, seconds, tail_of
 from sim.analysis.bounds import Between
 from sim.replication.replicate import PrecisionVerdict

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from cli.tables.whatif import ops_of
+from cli.tables.experiments.whatif import ops_of
 from cli.words import LABELS
 from sim.experiments.whatif import SimulatedPoint, WhatIf
 from sim.replication.slo import LATENCIES, UTILIZATION, Slo

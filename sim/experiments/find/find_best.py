@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 
 from models.shared.client_policy import ClientPolicies
 from models.spec.field_paths import resolved
-from sim.experiments.goal import Goal, Target, hedge_delays, limits_of
-from sim.experiments.line_search import Scale, least
+from sim.experiments.find.goal import Goal, OpLatency, hedge_delays, limits_of
+from sim.experiments.find.line_search import Scale, least
+from sim.experiments.find.search import FailureInForce, check_failure, main_figures
 from sim.experiments.measures import Measures, difference, extra_attempts_of
-from sim.experiments.search import FailureInForce, check_failure, main_figures
 from sim.experiments.variants import Variants, assignment
 from sim.parallel.result_cache import ResultFolder
 from sim.replication.steadiness import Unsettled
@@ -81,7 +81,7 @@ class Best:
     unit: str
     value: float
     set: str
-    target: Target
+    target: OpLatency
     most_extra_load: float | None
     best: BestTrial
     base: BestTrial
@@ -103,7 +103,7 @@ class Best:
 def find_best(
     variants: Variants,
     goal: Goal,
-    target: Target,
+    target: OpLatency,
     *,
     most_extra_load: float | None = None,
     tolerance: float = _BEST_TOLERANCE,
@@ -186,7 +186,7 @@ def _chosen(path: str, value: float | None) -> list[str]:
 
 
 def _best_trial(
-    value: float | None, measures: Measures, client: ClientPolicies, target: Target, most_extra_load: float | None
+    value: float | None, measures: Measures, client: ClientPolicies, target: OpLatency, most_extra_load: float | None
 ) -> BestTrial:
     allowed, latency = not _excess(measures.extra_load, most_extra_load), measures.interval(target.op, target.figure)
     return BestTrial(

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
+from cli.tables.forecast.runs import between, load, servers, shown
+from cli.tables.forecast.verdict import bounds_line
 from cli.tables.grid import Grid
-from cli.tables.runs import between, load, servers, shown
 from cli.words import number, seconds
 from sim.analysis.bounds import Bounds, Unavailable
+
+
+def bounds_shown(result: Bounds, has_faults: bool) -> list[str | Grid]:
+    """Return what is printed of bounds: the verdict on the load, and tables."""
+    return [bounds_line(result, has_faults), *bounds_grids(result)]
 
 
 def bounds_grids(result: Bounds) -> list[Grid]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cli.tables.forecast.uncertainty import unknowns_grid
+from cli.tables.forecast.verdict import FEW, NOT_ENOUGH, figure
 from cli.tables.grid import Grid
-from cli.tables.uncertainty import unknowns_grid
-from cli.tables.verdict import FEW, NOT_ENOUGH, figure
 from cli.words import number
 from models.spec.uncertainty import Unknown
 from sim.experiments.probability import MetProbability

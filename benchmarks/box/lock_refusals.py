@@ -2,7 +2,8 @@
 
 Since 2025-07-23 a PUT looks up its object under a read lock first. It does not wait for the release of that lock, and
 asks for the write lock at once. A server handles both messages in threads of their own, so the second may overtake the
-first; the server refuses then. If too many servers refuse, the PUT pauses (`routes.RETRY_S`) and asks again.
+first; the server refuses then. If too many servers refuse, the PUT pauses
+(`models.minio.requests.routes.RETRY_S`) and asks again.
 
 With a release that is `lead` ahead, and waits for cores that are exponential with mean 1 at both, the request overtakes
 it with the probability exp(-lead) / 2. Waits grow with the load of the cores, as 1 / (1 - utilization).

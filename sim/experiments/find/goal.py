@@ -33,7 +33,7 @@ class Goal:
 
 
 @dataclass(frozen=True)
-class Target:
+class OpLatency:
     """A latency to minimise or to explain.
 
     Attributes:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from cli.parse.slo import parse_slo
-from cli.tables.extra_attempts import extra_attempts_line
+from cli.tables.experiments.whatif import plus_minus
+from cli.tables.forecast.extra_attempts import extra_attempts_line
+from cli.tables.forecast.probability import probability_grids, probability_lines
+from cli.tables.forecast.uncertainty import unknowns_grid
+from cli.tables.forecast.verdict import NOT_ENOUGH, few_note, quantile, verdict_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
-from cli.tables.probability import probability_grids, probability_lines
-from cli.tables.uncertainty import unknowns_grid
-from cli.tables.verdict import NOT_ENOUGH, few_note, quantile, verdict_line
-from cli.tables.whatif import plus_minus
 from cli.words import fraction, number, seconds
 from models.spec.uncertainty import Unknown
 from sim.experiments.probability import MetProbability
@@ -48,6 +49,13 @@ def described(row: dict[str, Any]) -> str:
         return f"{link}{what} {_STATES.get(event['kind'], 'is down')}"
     of = "" if what.endswith(part) or what.startswith(part) else f"{part} of "
     return f"{of}{what} is {1 / event['speed']:.3g} times slower"
+
+
+def failures_shown(result: dict[str, Any]) -> list[str | Grid]:
+    """Return what is printed of failures: the load, tables of each failure, and what they do."""
+    grids = [replace(grid, layout="rows") for row in result["failures"] for grid in failure_grids(result, row)]
+    after = [*findings(result), *met_lines(result), *notes(result)]
+    return [*opening(result), *grids, *drawn_grids(result), *after]
 
 
 def opening(result: dict[str, Any]) -> list[str]:

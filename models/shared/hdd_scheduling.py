@@ -1,4 +1,4 @@
-"""Accesses that wait at hard disks, from which each chooses the one that its head reaches first.
+"""Shortest positioning time first, as hard disks do by NCQ: how many accesses wait, from which each takes the next.
 
 In a closed loop they follow from the clients. In an open loop they are a fixed point: of the times of the disks follows
 how busy the busiest is, of that how many accesses wait, and of these the times. It exists below the rate at which disks
@@ -15,6 +15,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from models.devices.drive_times import DriveTimes
 from models.devices.hdd import Hdd
 from models.network.demand_sheet import Requests
 from models.network.network import Network
@@ -27,7 +28,7 @@ _LEAST_BUSY = 0.5  # utilisation up to which at most one access is at an M/M/1 s
 
 
 @dataclass(frozen=True)
-class DiskQueue:
+class HddQueue:
     """What a spec and a Trace say about the queues of hard disks.
 
     Attributes:
@@ -85,6 +86,20 @@ class DiskQueue:
     def _position_s(self, waiting: float) -> float:
         assert self.disk is not None
         return self.disk.model_copy(update={"depth": waiting}).access("read").constant
+
+
+def hdd_queue(pools: Sequence[DriveTimes], trace: Trace, accesses: NDArray[np.float64], drives: int) -> HddQueue:
+    """Return the queues of the hard disks of pools, which are taken to be used like those of the first one.
+
+    Args:
+        pools: the drives of each.
+        trace, accesses, drives: as for `of_clients`.
+    """
+    scheduled = [pool for pool in pools if pool.deepest > 1]
+    if not scheduled:
+        return HddQueue(None, 1, None)
+    deepest = max(pool.deepest for pool in scheduled)
+    return HddQueue(scheduled[0].disk, deepest, of_clients(trace, accesses, drives))
 
 
 def of_clients(trace: Trace, accesses: NDArray[np.float64], drives: int) -> float | None:

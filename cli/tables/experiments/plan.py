@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from cli.parse.slo import parse_slo
+from cli.tables.experiments.timeline import millions
 from cli.tables.grid import Grid
-from cli.tables.timeline import millions
 from cli.words import byte_rate, number, seconds, size
 from sim.capacity.contradictions import MONTH_S, Contradiction
 from sim.capacity.health import HealthAssessment
@@ -18,6 +18,11 @@ from sim.experiments.measures import ERRORS
 from sim.replication.slo import UTILIZATION
 
 NO_CHANGE = "no change"
+
+
+def plan_shown(result: CapacityPlan) -> list[str | Grid]:
+    """Return what is printed of a plan: what it found, limits and changes, and the evidence."""
+    return [found(result), *opening(result), *plan_grids(result), *evidence(result)]
 
 
 def plan_grids(result: CapacityPlan) -> list[Grid]:

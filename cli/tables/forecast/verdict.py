@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from cli.tables.grid import Grid
 from cli.words import LABELS, byte_rate, number, seconds
 from sim.analysis.bounds import Bounds, OpenLoad
-from sim.replication.objectives import Outcome
+from sim.replication.objectives import ObjectiveOutcome
 from sim.replication.slo import UTILIZATION, Slo
 from sim.verdict.first_saturated import Saturation
 from sim.verdict.stretches import FailingStretch
@@ -148,12 +148,12 @@ def backlog_grid(verdict: LoadVerdict) -> Grid:
     return Grid("", ["time", *after], [["requests in flight", *map(number, verdict.backlog)]])
 
 
-def objective_lines(outcomes: Sequence[Outcome]) -> list[str]:
+def objective_lines(outcomes: Sequence[ObjectiveOutcome]) -> list[str]:
     """State for each objective whether it is met, with its figure: ``GET.p99<50ms: met (12.3 ms)``."""
     return [f"{each.slo.text}: {each.status} ({_evidence(each)})" for each in outcomes]
 
 
-def _evidence(outcome: Outcome) -> str:
+def _evidence(outcome: ObjectiveOutcome) -> str:
     value = figure(outcome.slo, outcome.value)
     if outcome.status == "uncertain":
         return f"{value}, {figure(outcome.slo, outcome.low)} … {figure(outcome.slo, outcome.high)}; add replications"

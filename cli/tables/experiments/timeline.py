@@ -5,15 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from cli.tables.extra_attempts import extra_attempts_line
+from cli.tables.forecast.extra_attempts import extra_attempts_line
+from cli.tables.forecast.verdict import few_note, quantile, verdict_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
-from cli.tables.verdict import few_note, quantile, verdict_line
 from cli.words import number, size
 from sim.capacity.timeline import Timeline
 from sim.replication.summaries import CONFIDENCE
 from sim.verdict.extra_attempts import ExtraAttempts
 from sim.verdict.verdict import LoadVerdict
+
+
+def timeline_shown(result: Timeline) -> list[str | Grid]:
+    """Return what is printed of a timeline: its states, and the effects between them."""
+    return [*opening(result), *state_grids(result), *effects_grids(result), *notes(result)]
 
 
 def state_grids(result: Timeline) -> list[Grid]:

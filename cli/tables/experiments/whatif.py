@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from cli.tables.extra_attempts import extra_attempts_line
+from cli.tables.forecast.extra_attempts import extra_attempts_line
+from cli.tables.forecast.probability import probability_grids, probability_lines
+from cli.tables.forecast.steadiness import points_lines
+from cli.tables.forecast.verdict import FEW, NOT_ENOUGH, few_note, quantile, verdict_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
-from cli.tables.probability import probability_grids, probability_lines
-from cli.tables.steadiness import points_lines
-from cli.tables.verdict import FEW, NOT_ENOUGH, few_note, quantile, verdict_line
 from cli.words import number, seconds
 from sim.experiments.whatif import InfeasiblePoint, SimulatedPoint, WhatIf
 from sim.replication.slo import Slo
@@ -22,6 +23,12 @@ _Columns = dict[str, list[str]]
 
 
 _SHOWN = ("p50", "p99")
+
+
+def whatif_shown(result: WhatIf) -> list[str | Grid]:
+    """Return what is printed of a what-if: the verdict on the base, tables with one row per point, and findings."""
+    grids = [replace(grid, layout="lines") for grid in (*points_grids(result), *probability_grids_of(result))]
+    return [*opening(result), *grids, *findings(result), *notes(result)]
 
 
 def opening(result: WhatIf) -> list[str]:
