@@ -24,12 +24,12 @@ from models.minio.requests.request import BASIC, Kind
 from models.minio.requests.routes import Builder
 from models.minio.requests.shard_accesses import reads, visits_of, writes
 from models.minio.spec.faults import MinioHostDown, RackDown, slowdowns
-from models.minio.spec.sections import NOTHING
 from models.minio.spec.spec import MinioSpec
 from models.network.demand_sheet import Cycle, Requests
 from models.network.network import Network
 from models.network.route import Route, Visit
 from models.network.scenario import Action
+from models.network.service_demand import NOTHING
 from models.shared.background import with_background
 from models.shared.faults import outage_actions
 from models.shared.links import acknowledged_rounds

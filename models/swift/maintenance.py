@@ -24,14 +24,13 @@ from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.route import Chance, Route, Visit, single
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import NOTHING, ServiceDemand
 from models.network.station import Member, Station
 from models.shared.work import BEST_EFFORT, WORKERS, Work, with_works
 from models.swift.cluster.places import Places
 from models.swift.cluster.ring import Table
 from models.swift.cluster.stations import Stations
 from models.swift.requests.routes import several
-from models.swift.spec.sections import NOTHING
 from models.swift.spec.spec import SwiftSpec
 from traces.operations import rows_that
 from traces.random_streams import stream_id, uniforms

@@ -12,12 +12,12 @@ from functools import partial
 
 from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, Pool
 from models.ceph.cluster.stations import Osd, Stations
-from models.ceph.demands.cost_functions import NOTHING, Access, CostFunctions, of_size
+from models.ceph.demands.cost_functions import Access, CostFunctions, of_size
 from models.ceph.demands.index_osds import of_index
 from models.ceph.requests.transfers import Transfers
 from models.ceph.spec.spec import CephSpec
 from models.network.route import Chance, Stage, Visit, single, words
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import NOTHING, ServiceDemand
 from traces.operations import Op
 
 Branch = tuple[Visit, ...]

@@ -11,12 +11,12 @@ from dataclasses import replace
 from functools import partial
 
 from models.ceph.cluster.placement_rows import PARALLEL_STREAMS
-from models.ceph.demands.cost_functions import NOTHING, of_size
+from models.ceph.demands.cost_functions import of_size
 from models.ceph.requests.osd_routes import Branch, Kind
 from models.ceph.requests.rgw_routes import Routes
 from models.ceph.spec.access import Mysql
 from models.network.route import Chance, Stage, Visit, single
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import NOTHING, ServiceDemand
 
 
 class DirectRoutes(Routes):

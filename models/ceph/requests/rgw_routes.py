@@ -7,11 +7,10 @@ object's stripes, a gateway transfers 16 MiB in parallel (rgw_put_obj_min_window
 
 from __future__ import annotations
 
-from models.ceph.demands.cost_functions import NOTHING
 from models.ceph.mechanisms.bucket_index import LIST_MAX_AIO
 from models.ceph.requests.osd_routes import Branch, Kind, OsdRoutes
 from models.network.route import Route, Stage, Visit, single
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import NOTHING, ServiceDemand
 from traces.operations import Op
 
 AFTER_DATA = 0.3

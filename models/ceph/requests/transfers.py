@@ -8,9 +8,10 @@ other. If a limit of a host's DMA is given, all bytes that its NICs and drives m
 from __future__ import annotations
 
 from models.ceph.cluster.stations import Osd, Stations
-from models.ceph.demands.cost_functions import NOTHING, CostFunctions
+from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.spec.spec import CephSpec
 from models.network.route import Visit
+from models.network.service_demand import NOTHING
 from models.shared.clients import Way
 
 

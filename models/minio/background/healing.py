@@ -10,10 +10,9 @@ from models.minio.requests.accesses import small
 from models.minio.requests.parts import MESSAGE_BYTES, METADATA_BYTES
 from models.minio.requests.request import Kind, Stages
 from models.minio.requests.routes import Builder
-from models.minio.spec.sections import NOTHING
 from models.minio.spec.spec import MinioSpec
 from models.network.route import Stage, Visit, single
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import NOTHING, ServiceDemand
 from models.network.station import Member
 
 

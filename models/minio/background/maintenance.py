@@ -21,13 +21,12 @@ from models.minio.requests.accesses import small
 from models.minio.requests.shard_accesses import kind_of_size
 from models.minio.spec.faults import Decommission, DriveReplaced, Rebalance
 from models.minio.spec.maintenance_sections import SCANNER_SPEEDS
-from models.minio.spec.sections import NOTHING
 from models.minio.spec.spec import MinioSpec
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.route import Route, Visit, single
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import NOTHING, ServiceDemand
 from models.network.station import Member, Station
 from models.shared.faults import FaultKind, duration_text
 from models.shared.work import BEST_EFFORT, RECOVERY, WORKERS, Work, idle_rate_ops, with_works

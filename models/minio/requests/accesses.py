@@ -10,9 +10,8 @@ from models.minio.requests.parts import BLOCK_BYTES, MESSAGE_BYTES, STREAM_BYTES
 from models.minio.requests.request import Branches
 from models.minio.requests.transfers import Transfers
 from models.minio.spec.release import looks_up
-from models.minio.spec.sections import NOTHING
 from models.network.route import Visit
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import NOTHING, ServiceDemand
 
 
 class Accesses(Transfers):

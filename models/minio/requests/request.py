@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from models.minio.cluster.places import Places
 from models.minio.cluster.stations import Pool, Stations
-from models.minio.spec.sections import NOTHING
 from models.minio.spec.spec import MinioSpec
 from models.network.route import Stage, Visit, words
+from models.network.service_demand import NOTHING
 from traces.operations import Op
 
 Stages = tuple[Stage, ...]

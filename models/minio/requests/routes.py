@@ -20,9 +20,8 @@ from models.minio.requests.accesses import Accesses, small
 from models.minio.requests.parts import MESSAGE_BYTES, METADATA_BYTES, PartDemand, longest_s
 from models.minio.requests.request import Branches, Stages
 from models.minio.spec.release import looks_up
-from models.minio.spec.sections import NOTHING
 from models.network.route import Chance, Stage, Visit, single
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import NOTHING, ServiceDemand
 from models.network.station import Bound, Member
 from traces.workload.distributions import Empirical, Occasional
 

@@ -8,9 +8,8 @@ from functools import partial
 
 from models.minio.requests.parts import MESSAGE_BYTES, PartDemand
 from models.minio.requests.request import Branches, Request, Stages
-from models.minio.spec.sections import NOTHING
 from models.network.route import Stage, Visit
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import NOTHING, ServiceDemand
 from models.network.station import Bound, Member
 
 _TO, _FROM = ("sender", "in"), ("receiver", "out")

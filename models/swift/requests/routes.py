@@ -17,11 +17,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from models.network.route import Route, Stage, Visit, single, words
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import NOTHING, ServiceDemand
 from models.network.station import Bound, Member
 from models.swift.cluster.places import Places
 from models.swift.cluster.stations import Stations
-from models.swift.spec.sections import NOTHING
 from models.swift.spec.spec import SwiftSpec
 from traces.operations import Op
 
