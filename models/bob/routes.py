@@ -7,7 +7,6 @@ written back, and synced, while no client waits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,8 +15,8 @@ from models.bob.spec import BobSpec
 from models.bob.stations import Stations
 from models.network.route import Route, words
 from models.network.service_demand import NOTHING
-from models.network.station import Bound, Member
 from models.shared.steps import (
+    Server,
     Stages,
     Step,
     access,
@@ -38,9 +37,6 @@ from models.shared.steps import (
     visit,
 )
 from traces.operations import Op
-
-Parts = Callable[[str], Member | Bound]
-"""The places of a node, and of a call to it, by name."""
 
 
 @dataclass(frozen=True)
@@ -125,19 +121,19 @@ class Routes:
 
     # Copies.
 
-    def _others(self, kind: Kind) -> list[Parts]:
+    def _others(self, kind: Kind) -> list[Server]:
         """The nodes other than the coordinator that have a copy."""
         count = self.spec.vdisks.replicas - kind.local
         return [partial(self.places.node, position) for position in range(count)]
 
-    def _found(self, kind: Kind, node: Parts) -> Step:
+    def _found(self, kind: Kind, node: Server) -> Step:
         """The search for an object, and the read of its data."""
         index = use(node("drive"), self.drives.index) if kind.closed else ()
         if kind.op != "GET" or kind.cached:
             return index
         return index + use(self.stations.drive_latency, self.drives.read_latency) + use(node("drive"), self.drives.read)
 
-    def _read_from(self, kind: Kind, node: Parts) -> Step:
+    def _read_from(self, kind: Kind, node: Server) -> Step:
         """A call to another node, the search for the object there, and its bytes on their way back."""
         found = self._begun(node, "absent") + self._called(node) + self._found(kind, node)
         if self.spec.vdisks.replicas > 1:
@@ -147,34 +143,34 @@ class Routes:
         sent, work = send(self.wire, node("out"), node("own in")), self.call.of_bytes
         return found + sent + use(node("cpu"), work) + use(node("caller"), work)
 
-    def _write_to(self, node: Parts) -> Step:
+    def _write_to(self, node: Server) -> Step:
         """A call to another node with the object, which that node appends to its copy."""
         way = self._way(node) + send(self.wire, node("own out"), node("in"))
         return self._begun(node) + call(node("caller"), node("cpu"), self.call, way) + self._appended(node)
 
-    def _begun(self, node: Parts, failing: str = "lost") -> Step:
+    def _begun(self, node: Server, failing: str = "lost") -> Step:
         """What a call to another node with a copy meets: a lost one fails, a silent one after a timeout."""
         if not self.places.bound:
             return ()
         return delay(node("timeout"), self.spec.operation_timeout) + check(node(failing))
 
-    def _called(self, node: Parts) -> Step:
+    def _called(self, node: Server) -> Step:
         """A call to another node, without the object."""
         return call(node("caller"), node("cpu"), self.call.without_bytes, self._way(node))
 
-    def _way(self, node: Parts) -> Step:
+    def _way(self, node: Server) -> Step:
         return delay(node("way"), 2 * self.hosts.internode.latency)
 
-    def _appended(self, node: Parts) -> Step:
+    def _appended(self, node: Server) -> Step:
         """A record in the page cache of a node, which may have to wait for others to be written back."""
         dirtied = acquire(node("dirty")) if self.drives.dirty_limit else ()
         return dirtied + append(node("blob"), self.record)
 
-    def _written_back(self, node: Parts) -> Step:
+    def _written_back(self, node: Server) -> Step:
         """The write of a record from the page cache of a node to its drive."""
         cleaned = release(node("dirty")) if self.drives.dirty_limit else ()
         return access(node("drive"), self.drives.write or NOTHING) + cleaned
 
-    def _checked(self, node: Parts, part: str) -> Step:
+    def _checked(self, node: Server, part: str) -> Step:
         """What may refuse a request, if parts fail during the run."""
         return check(node(part)) if self.places.bound else ()

@@ -19,6 +19,8 @@ from models.network.service_demand import NOTHING, ServiceDemand
 from models.network.station import Bound, Member
 
 Place = int | Member | Bound
+Server = Callable[[str], Member | Bound]
+"""The places of a server, and of a call to it, by the names of its parts."""
 Step = tuple[Visit, ...]
 Stages = tuple[Stage, ...]
 
