@@ -260,7 +260,7 @@ class Places:
         own = drives - pool.first_drive
         nodes, hosts = stations.nodes_of(pool, own), layout.host_of(own) + pool.first_host
         lost = np.isin(drives, list(epoch.drives)) | np.isin(hosts, list(epoch.hosts))
-        back = np.isin(drives, list(epoch.returning[0])) | np.isin(hosts, list(epoch.returning[1]))
+        back = np.isin(drives, list(epoch.returning_drives)) | np.isin(hosts, list(epoch.returning_hosts))
         for hang in self.hangs:  # an attempt waits until the part is back
             back |= (drives == hang.drive) if hang.drive is not None else (hosts == hang.host)
         back &= lost
