@@ -20,7 +20,7 @@ from pydantic import BeforeValidator, Field
 
 from models.network.route import Stage
 from models.network.service_demand import ServiceDemand
-from models.shared.steps import Place, Stages, quiet, revised
+from models.shared.steps import Place, Stages, quiet, revised, with_demands
 from traces.errors import InputError
 from traces.spec.field_notes import Basis, Unit
 from traces.spec.units import Bytes, parse_bytes
@@ -99,7 +99,7 @@ class Multipart(Strict):
         of_number = self.demands(count)
         rounds: Stages = ()
         for first in range(0, len(of_number), size):
-            of_parts = [_with_demands(part, demand) for demand in of_number[first : first + size]]
+            of_parts = [with_demands(part, demand) for demand in of_number[first : first + size]]
             rounds += tuple(_joined(stages) for stages in zip(*of_parts, strict=True))
         return rounds
 
@@ -230,12 +230,7 @@ def further(stages: Iterable[Stage], slots: Place | None) -> Stages:
 
 def without_body(stages: Iterable[Stage]) -> Stages:
     """Return the stages of a request without a body, from those of one whose body is the object."""
-    return _with_demands(stages, partial(PartOfUpload.wrap, 0, 0, 0))
-
-
-def _with_demands(stages: Iterable[Stage], change: Callable[[ServiceDemand], ServiceDemand]) -> Stages:
-    """Return stages with changed demands."""
-    return revised(stages, lambda visit: replace(visit, demand=change(visit.demand)))
+    return with_demands(stages, partial(PartOfUpload.wrap, 0, 0, 0))
 
 
 def _joined(stages: Sequence[Stage]) -> Stage:

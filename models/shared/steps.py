@@ -245,6 +245,11 @@ def revised(stages: Iterable[Stage], change: Callable[[Visit], Visit]) -> Stages
     return tuple(replace(s, branches=tuple(tuple(map(change, branch)) for branch in s.branches)) for s in stages)
 
 
+def with_demands(stages: Iterable[Stage], change: Callable[[ServiceDemand], ServiceDemand]) -> Stages:
+    """Return the stages with other demands."""
+    return revised(stages, lambda each: replace(each, demand=change(each.demand)))
+
+
 def quiet(stages: Iterable[Stage]) -> Stages:
     """Return the stages without the first byte of a response, such as those of a request within another one."""
     return tuple(replace(stage, delivers=False) for stage in stages)
