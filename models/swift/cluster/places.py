@@ -145,7 +145,7 @@ class Places:
         spec, parts = self.spec, (*_SERVER, *self.answers())
         columns: list[Indices] = [
             *((part,) for part in _HEAD),
-            *(("grace", number) for number in range(spec.pieces - spec.write_quorum)),
+            *(("grace", number) for number in range(spec.pieces - spec.protection.write_quorum)),
             *numbered("read", self._readers, parts),
             *numbered("write", spec.pieces, parts),
         ]
@@ -184,8 +184,8 @@ class Places:
             conn, node = np.isin(drive, list(epoch.cut)), np.isin(drive, list(epoch.frozen))
             served += ~gone | has_handoff
             columns.append(self._server(np.where(gone, handoff, drive), gone & ~has_handoff, conn, node))
-        refused = np.where(served < self.spec.write_quorum, stations.refused, nowhere)
-        number = np.arange(pieces - self.spec.write_quorum)
+        refused = np.where(self.spec.protection.can_write(pieces - served), nowhere, stations.refused)
+        number = np.arange(pieces - self.spec.protection.write_quorum)
         graces = np.where(number < (pieces - served)[:, None], stations.refused, nowhere)
         return np.column_stack(columns), refused, graces
 

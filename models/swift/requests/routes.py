@@ -242,7 +242,7 @@ class Routes:
         found, late = tuple(branches), timer(self.stations.timer, self.proxies.post_quorum_timeout)
         graces = (
             (check(self.places.grace(number)) if self.places.bound else ()) + late
-            for number in range(len(found) - self.spec.write_quorum)
+            for number in range(len(found) - self.spec.protection.write_quorum)
         )
         return fan_out([*found, *graces], wait_for=len(found))
 
