@@ -7,13 +7,10 @@ begins. In the place of what a request does not visit there is an open gate.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from models.bob.faults import HostDown, LinkDown
+from models.bob.faults import Epoch, LinkDown, epochs_of
 from models.bob.spec import BobSpec
 from models.bob.stations import Stations, replicas_of
 from models.network.discipline import Discipline
@@ -28,42 +25,6 @@ _NODE = (
 _OTHER = ("caller", "way", "cpu")
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """The state of a cluster from a time on.
-
-    Attributes:
-        at_s: its beginning.
-        dead: hosts whose nodes are known to be unreachable.
-        silent: hosts whose nodes do not respond.
-        cut: hosts that no client reaches.
-    """
-
-    at_s: float = 0.0
-    dead: frozenset[int] = frozenset()
-    silent: frozenset[int] = frozenset()
-    cut: frozenset[int] = frozenset()
-
-
-def epochs_of(spec: BobSpec) -> tuple[Epoch, ...]:
-    """Return the epochs that the faults of a spec divide a run into."""
-    spans: list[tuple[float, float, str, int]] = []
-    for fault in spec.faults:
-        if isinstance(fault, HostDown):
-            spans.append((fault.at, fault.back_s, "dead", fault.host))
-        elif isinstance(fault, LinkDown):
-            found_s = min(fault.at + fault.detected_after, fault.back_s)
-            spans.append((fault.at, found_s, "silent", fault.host))
-            spans.append((found_s, fault.back_s, "dead", fault.host))
-            spans.append((fault.at, fault.back_s, "cut", fault.host))
-    times = sorted({0.0, *(t for start, end, *_ in spans for t in (start, end) if t < math.inf)})
-
-    def now(t: float, state: str) -> frozenset[int]:
-        return frozenset(host for start, end, what, host in spans if what == state and start <= t < end)
-
-    return tuple(Epoch(t, *(now(t, state) for state in ("dead", "silent", "cut"))) for t in times)
-
-
 class Places:
     """The placement table of a spec, and the places of visits in it.
 
@@ -75,7 +36,7 @@ class Places:
 
     def __init__(self, spec: BobSpec, stations: Stations):
         self.spec, self.stations = spec, stations
-        self.epochs = epochs_of(spec)
+        self.epochs = epochs_of(spec.faults)
         self.bound = self.epochs != (Epoch(),)
         self.coordinators = 1 if spec.distribution == "single" else spec.total_nodes
         self.copies = [replicas_of(spec, vdisk) for vdisk in range(spec.vdisks.count)]
@@ -127,13 +88,12 @@ class Places:
         is_local = coordinator in copies
         remotes = [node for node in copies if node != coordinator]
         lost = [node for node in remotes if self._host(node) in epoch.dead | epoch.silent]
-        alive = len(remotes) - len(lost) + is_local
         support = [
             node
             for node in range(spec.total_nodes)
             if node not in copies and node != coordinator and self._host(node) not in epoch.dead | epoch.silent
         ]
-        missing = max(0, spec.quorum - alive)
+        missing = spec.protection.lacking(len(lost))
         aliens = support[:missing]
         entry = none
         if host in epoch.cut:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, Pool, Rows
-from models.ceph.demands.cost_functions import NOTHING, CostFunctions
+from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.fault_timeline import fault_timeline, gateway_outages
 from models.ceph.faults.osd_map import Epoch
 from models.ceph.faults.peering_gates import PeeringGates
@@ -22,6 +22,7 @@ from models.ceph.spec.spec import CephSpec
 from models.network.discipline import Discipline
 from models.network.route import Visit
 from models.network.scenario import Action, Kind
+from models.network.service_demand import NOTHING
 from models.network.station import UNBOUNDED, Bound, Choice, Group, Indices, Member, Station
 from models.shared.clients import ClientStations, HostStations
 from models.shared.faults import speeds

@@ -180,7 +180,7 @@ class PoolTable:
         drives, hosts = self._drives, self._hosts
         down = np.isin(hosts, list(epoch.hosts))
         lost = np.isin(drives, list(epoch.drives)) | down
-        back = np.isin(drives, list(epoch.returning[0])) | np.isin(hosts, list(epoch.returning[1]))
+        back = np.isin(drives, list(epoch.returning_drives)) | np.isin(hosts, list(epoch.returning_hosts))
         needs = [(drives == hang.drive) if hang.drive is not None else (hosts == hang.host) for hang in self._hangs]
         for hanging in needs:  # an attempt waits until the part is back
             back |= hanging
