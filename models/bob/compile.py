@@ -11,7 +11,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from models.bob.places import Places, epochs_of
+from models.bob.faults import epochs_of
+from models.bob.places import Places
 from models.bob.routes import Kind, Routes
 from models.bob.spec import BobSpec
 from models.bob.stations import Stations, slowdowns
@@ -42,7 +43,7 @@ def compile(spec: BobSpec, trace: Trace, waiting: float | None = None) -> tuple[
     mean_bytes = float(trace.size_bytes[put].mean()) if put.any() else 0.0
     limit = spec.drives.dirty_limit
     dirty_objects = max(spec.vdisks.replicas, int(limit / max(mean_bytes, 1.0))) if limit else 0
-    stations = Stations(spec, dirty_objects, int(len(epochs_of(spec)) > 1))
+    stations = Stations(spec, dirty_objects, int(len(epochs_of(spec.faults)) > 1))
     places = Places(spec, stations)
     requests = Requests.of(trace, np.zeros(len(trace), np.int32))
     key_hash = places.row_hashes(requests.key_hash)

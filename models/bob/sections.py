@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from models.bob import presets
 from models.devices.drive_times import DriveTimes
-from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
+from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
 from models.shared.internode import Internode
 from models.shared.presets import PRESETS_OF, with_preset
 from models.shared.prices import Price, PriceList
@@ -19,8 +19,7 @@ from traces.spec.fit_bounds import Fit
 from traces.spec.units import MOST_COUNT, Bytes, BytesPerSecond, Fraction
 from traces.workload.distributions import Strict
 
-NOTHING = ServiceDemand()
-
+_EXAMPLE = "Bob's example configuration: config-examples/node.yaml"
 _CODE = "Bob's default: bob-common/src/configs/node.rs"
 
 

@@ -12,6 +12,7 @@ from models.shared.background import BackgroundWork
 from models.shared.clients import ClientMachines
 from models.shared.faults import NoisyNeighbour, refuse_instant_failures
 from models.shared.multipart import refuse_multipart
+from models.shared.protection import Protection
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
 from traces.spec.field_notes import Basis
 from traces.spec.units import Seconds
@@ -55,6 +56,11 @@ class BobSpec(StoreSpec):
     def total_nodes(self) -> int:
         """Number of nodes of all hosts."""
         return self.hosts.count * self.hosts.processes
+
+    @property
+    def protection(self) -> Protection:
+        """The copies of an object; a PUT waits for a quorum of them."""
+        return Protection.replicas(self.vdisks.replicas, self.quorum)
 
     @model_validator(mode="after")
     def _parts_fit(self) -> BobSpec:

@@ -23,11 +23,10 @@ from models.minio.requests.request import BASIC, Kind
 from models.minio.requests.routes import Builder
 from models.minio.requests.shard_accesses import reads, visits_of, writes
 from models.minio.spec.faults import MinioHostDown, RackDown, slowdowns
-from models.minio.spec.sections import NOTHING
 from models.minio.spec.spec import MinioSpec
 from models.network.demand_sheet import Cycle, Requests
 from models.network.network import Network
-from models.network.route import Route, Visit
+from models.network.route import Route
 from models.network.scenario import Action
 from models.shared.background import with_background
 from models.shared.faults import outage_actions
@@ -82,8 +81,8 @@ def _routes(spec: MinioSpec, stations: Stations, places: Places, kinds: list[Kin
         builder = {"PUT": Upload, "GET": Download}[kind.op] if kind.parts else Builder
         stages = builder(spec, stations, places, kind).stages()
         found.append(Route(kind.op, stages, policy=spec.client.policy(kind.op), variant=kind.variant))
-    collector, instant = spec.hosts.garbage_collector, Visit(stations.latency, NOTHING)
-    return collector.with_collections(found, places.head(0, "cpu"), spec.hosts.cores.count, instant)
+    collector = spec.hosts.garbage_collector
+    return collector.with_collections(found, places.head(0, "cpu"), spec.hosts.cores.count, stations.latency)
 
 
 def _changes(spec: MinioSpec, stations: Stations) -> list[Action]:

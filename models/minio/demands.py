@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from models.minio.spec.sections import NOTHING, Hosts
+from models.minio.spec.sections import Hosts
 from models.minio.spec.spec import MinioSpec
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import NOTHING, ServiceDemand
 from traces.operations import Op
 
 _OF_DRIVES: dict[Op, tuple[str, ...]] = {

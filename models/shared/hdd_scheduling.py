@@ -19,7 +19,7 @@ from models.devices.drive_times import DriveTimes
 from models.devices.hdd import Hdd
 from models.network.demand_sheet import Requests
 from models.network.network import Network
-from models.network.station import Bound, Member, Station
+from models.network.station import Station
 from traces.trace import Pacing, Trace
 
 DRIVE = "drive"
@@ -127,13 +127,15 @@ def busy_s(network: Network, requests: Requests) -> float:
     Commits that share the server of a drive count as if each was in a batch of its own, hedged visits as if made.
     """
     stations, total_s = network.stations, np.zeros(len(network.stations))
+    on_drive = np.array([_on_drive(stations, at) for at in range(len(stations))])
     for k in np.unique(requests.route).tolist():
         size_bytes = requests.size_bytes[requests.route == k]
         for visit in network.routes[k].visits:
-            where = _stations(network, visit.station)
-            if visit.demand.takes_time and any(_on_drive(stations, at) for at in np.unique(where).tolist()):
-                spent_s = float(visit.mean_s(size_bytes).sum()) / where.size
-                total_s += np.bincount(where.ravel(), minlength=len(stations)) * spent_s
+            if not visit.demand.takes_time:
+                continue
+            counts = network.station_counts(visit.station)
+            if on_drive[counts > 0].any():
+                total_s += counts * (float(visit.mean_s(size_bytes).sum()) / counts.sum())
     most_s = 0.0
     for at, station in enumerate(stations):
         if _is_drive(station):
@@ -149,17 +151,6 @@ def _is_drive(station: Station) -> bool:
 def _on_drive(stations: Sequence[Station], at: int) -> bool:
     """Whether a station is a drive, or shares the server of one."""
     return _is_drive(stations[at]) or (stations[at].shares_server and _is_drive(stations[at - 1]))
-
-
-def _stations(network: Network, place: int | Member | Bound) -> NDArray[np.int32]:
-    """Return the stations of a place, each as often as it is chosen if all keys and members are."""
-    if isinstance(place, Member):
-        return network.placements[place.table][:, place.position]
-    if isinstance(place, Bound):
-        group = network.groups[place.group]
-        members = group.members[:, place.position]
-        return members if group.table is None else network.placements[group.table][:, members]
-    return np.array([place], np.int32)
 
 
 def _rate_ops(trace: Trace) -> float:

@@ -123,7 +123,7 @@ def _by_utilization(
     busy: Sequence[StationLoad], rate_ops: float, present_ops: float, capacity: Capacity | None, overloaded: bool
 ) -> Saturation | None:
     """Return the busiest station and the rate over its utilisation; None: nothing is busy, or nothing is served."""
-    bent = capacity.bent if capacity and capacity.limits else ()
+    bent = frozenset(capacity.bent if capacity and capacity.limits else ())
     measured = busiest(each for each in busy if each.station not in bent or each.load >= FULL)
     if measured is None or not rate_ops:
         return None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, PlacementRows, Pool
-from models.ceph.demands.cost_functions import NOTHING, CostFunctions
+from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.fault_timeline import fault_timeline, gateway_outages
 from models.ceph.faults.osd_map import Epoch
 from models.ceph.faults.peering_gates import PeeringGates
@@ -20,13 +20,13 @@ from models.ceph.spec.access import Mysql
 from models.ceph.spec.sections import IndexDrives
 from models.ceph.spec.spec import CephSpec
 from models.network.discipline import Discipline
-from models.network.route import Visit
 from models.network.scenario import Action, ActionKind
 from models.network.station import UNBOUNDED, Bound, Choice, Group, Indices, Member, Station
 from models.shared.clients import ClientStations, HostStations
 from models.shared.faults import speeds
 from models.shared.links import link
 from models.shared.proxies import ProxyStations
+from models.shared.steps import Step, check
 
 _CHOICES = {
     "round_robin": Choice.ROUND_ROBIN,
@@ -210,9 +210,9 @@ class Stations:
             _place(*self._at(stream, parts + missing), "decoder", stream, missing) for missing in range(self.decodes)
         ]
 
-    def gates(self, pool: Pool, writes: bool) -> tuple[Visit, ...]:
+    def gates(self, pool: Pool, writes: bool) -> Step:
         """Return the gates before operations on a placement group; none if no fault shuts gates."""
-        return self._gates.visits(pool, writes) if self._gates else ()
+        return self._gates.passages(pool, writes) if self._gates else ()
 
     def _at(self, block: int, column: int) -> tuple[int, int | None]:
         """Return the place of a column in the block of a stream, or in the last block, which is the index."""
@@ -225,14 +225,14 @@ class Stations:
         """Return a part of the gateway that a request is bound to."""
         return Bound(0, _GATEWAY_PARTS.index(part))
 
-    def alive(self) -> tuple[Visit, ...]:
-        """Return a visit to the gateway's process, which takes no time unless the gateway has failed.
+    def alive(self) -> Step:
+        """Return a check of the gateway's process, which refuses requests if the gateway has failed.
 
         Gateways with cores of their own fail with these.
         """
         if not self._processes:
             return ()
-        return (Visit(Bound(0, self.groups[0].members.shape[1] - 1), NOTHING),)
+        return check(Bound(0, self.groups[0].members.shape[1] - 1))
 
     def _add(
         self, name: str, role: str, discipline: Discipline, servers: int = 1, indices: Indices = (), **more: float

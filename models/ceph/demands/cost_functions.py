@@ -24,12 +24,10 @@ from models.ceph.mechanisms.redundancy import stripes
 from models.ceph.mechanisms.rocksdb import Placement, RocksDbOptions, memtable_factor, place
 from models.ceph.spec.spec import CephSpec
 from models.devices.devices import Device
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import NOTHING, ServiceDemand
 from traces.operations import Op
 from traces.workload.distributions import Lognormal
 from traces.workload.generate import PAGE
-
-NOTHING = ServiceDemand()
 
 _COMPACTION_BYTES = 2 << 20
 """compaction_readahead_size of bluestore_rocksdb_options: bytes that a compaction reads or writes at once."""

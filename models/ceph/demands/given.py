@@ -6,10 +6,8 @@ from collections.abc import Collection
 
 from models.ceph.spec.spec import CephSpec
 from models.ceph.spec.spreads import SPREADS
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import NOTHING, ServiceDemand
 from traces.operations import Op, ops_that
-
-NOTHING = ServiceDemand()
 
 
 def demands(spec: CephSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from models.ceph.cluster.placement_rows import PlacementRows
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.faults import GatewayDown, HostDown, OsdDown, ReshardEvent, SlowDrive
-from models.ceph.faults.osd_map import REPORT_S, STALL_S, Epoch, Outage, epochs
+from models.ceph.faults.osd_map import REPORT_S, STALL_S, Epoch, Outage, epochs_of
 from models.ceph.faults.recovery import duration_s, failed_osds, missed_writes, rebuilding, returning, slowdowns
 from models.ceph.mechanisms.bucket_index import next_shards
 from models.ceph.mechanisms.peering import rejoin_s
@@ -46,7 +46,7 @@ class FaultTimeline:
     @property
     def epochs(self) -> tuple[Epoch, ...]:
         """The epochs of the OSD map during the run; one if it does not change."""
-        return epochs(self.outages, (fault.end_s for fault in self.reshards))
+        return epochs_of(self.outages, (fault.end_s for fault in self.reshards))
 
 
 def fault_timeline(spec: CephSpec, costs: CostFunctions) -> FaultTimeline:

@@ -21,10 +21,9 @@ from models.ceph.faults.reshard_gates import Gates
 from models.ceph.mechanisms.redundancy import Protection
 from models.ceph.spec.spec import CephSpec
 from models.network.discipline import Discipline
-from models.network.route import Visit
 from models.network.scenario import Action, ActionKind
-from models.network.service_demand import ServiceDemand
 from models.network.station import Group, Member, Station
+from models.shared.steps import Step, check, joined
 from traces.errors import InputError
 
 TABLE = 1
@@ -52,8 +51,8 @@ class PeeringGates:
         self.groups: tuple[Group, ...] = ()
         self.scenario: list[Action] = []
         self._columns: list[NDArray[np.int32]] = []
-        self._visits: dict[tuple[Pool, bool], tuple[Visit, ...]] = {}
-        self._reshard: tuple[Visit, ...] = ()
+        self._passages: dict[tuple[Pool, bool], Step] = {}
+        self._reshard: Step = ()
         self._open_gate = add(Station("passage", "gate", Discipline.GATE))
         self._inactive: dict[int, int] = {}
         if timeline.reshards:
@@ -67,10 +66,10 @@ class PeeringGates:
             self._add_pool("index", [rows.index(epoch) for epoch in timeline.epochs], replicas, dead)
         self.table = np.stack(self._columns, axis=1)
 
-    def visits(self, pool: Pool, writes: bool) -> tuple[Visit, ...]:
+    def passages(self, pool: Pool, writes: bool) -> Step:
         """Return the gates before an operation on a placement group of a pool."""
         reshard = self._reshard if pool == "index" and writes else ()
-        return reshard + self._visits.get((pool, writes), ())
+        return reshard + self._passages.get((pool, writes), ())
 
     def _add_reshards(self, group: int) -> None:
         settings, workload = self.spec.buckets.resharding, self.spec.workload
@@ -87,7 +86,7 @@ class PeeringGates:
             for column, station in zip(self._columns, stations, strict=True):
                 column[self.rows.of_bucket(bucket)] = station
             self.scenario += gates.scenario(event for event in self.timeline.reshards if event.bucket == bucket)
-            self.groups, self._reshard = (gates.choice(),), (gates.visit(),)
+            self.groups, self._reshard = (gates.choice(),), gates.passage()
 
     def _outage_gates(self, number: int, outage: Outage) -> tuple[int, int]:
         """Add the gates of operations that need a failed OSD, and of those that only wait for peering."""
@@ -102,16 +101,16 @@ class PeeringGates:
     ) -> None:
         """Add the gates of a pool whose rows have these OSDs in each epoch."""
         maps = self.timeline.epochs
-        inactive = [self._visit([gate]) for gate in self._inactive_rows(pool, members, min_size(protection))]
+        inactive = joined(self._passage([gate]) for gate in self._inactive_rows(pool, members, min_size(protection)))
         for writes in (False, True):
             needed = protection.width if writes else protection.data_shards
-            visits = list(inactive)
+            passage = inactive
             for outage, (dead_gate, peering_gate) in zip(self.timeline.outages, gates, strict=True):
                 before = members[max(sum(epoch.at_s < outage.at_s for epoch in maps) - 1, 0)]
                 dead = np.isin(before, list(outage.osds))
                 rows = (np.flatnonzero(dead[:, :wide].any(axis=1)) for wide in (protection.width, needed))
-                visits.append(self._visit(zip(rows, (peering_gate, dead_gate), strict=True)))
-            self._visits[pool, writes] = tuple(visits)
+                passage += self._passage(zip(rows, (peering_gate, dead_gate), strict=True))
+            self._passages[pool, writes] = passage
 
     def _inactive_rows(
         self, pool: Pool, members: Sequence[NDArray[np.int32]], least: int
@@ -147,13 +146,13 @@ class PeeringGates:
                     self.scenario.append(Action(ActionKind.OPEN, gate, end_s))
         return gate
 
-    def _visit(self, gates: Iterable[tuple[NDArray[np.int64], int]]) -> Visit:
-        """Return a visit to a new column, which has gates in some rows; a later gate replaces an earlier one."""
+    def _passage(self, gates: Iterable[tuple[NDArray[np.int64], int]]) -> Step:
+        """Return the check of a new column, which has gates in some rows; a later gate replaces an earlier one."""
         column = self._column()
         for rows, gate in gates:
             column[rows] = gate
         self._columns.append(column)
-        return Visit(Member(TABLE, len(self._columns) - 1), ServiceDemand())
+        return check(Member(TABLE, len(self._columns) - 1))
 
     def _column(self) -> NDArray[np.int32]:
         return np.full(self.rows.count, self._open_gate, np.int32)

@@ -10,10 +10,9 @@ import numpy as np
 from models.ceph.mechanisms.releases import Release
 from models.ceph.mechanisms.resharding import Reshard, Resharding, one_by_one
 from models.network.discipline import Discipline
-from models.network.route import Visit
 from models.network.scenario import Action, ActionKind
-from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Choice, Group, Station
+from models.shared.steps import Step, check
 
 
 @dataclass(frozen=True)
@@ -73,9 +72,9 @@ class Gates:
         members = np.arange(first, first + self.count + 1, dtype=np.int32)[:, None]
         return Group(Choice.LEAST_OUTSTANDING, members, table, "reshard gates")
 
-    def visit(self) -> Visit:
-        """Return the visit of an index write before it goes to its shard."""
-        return Visit(Bound(self.group), ServiceDemand())
+    def passage(self) -> Step:
+        """Return the gate before an index write, which then goes to its shard."""
+        return check(Bound(self.group))
 
     def scenario(self, events: Iterable[Reshard], zero_s: float = 0.0) -> tuple[Action, ...]:
         """Return the actions on the gates.

@@ -80,6 +80,7 @@ class Stations:
         for pool in self.pools:
             journal += self._journals(pool, name, len(journal), drive)
         self.drive, self.journal = np.array(drive, np.int32), np.array(journal, np.int32)
+        self.drive_latency = self.latency
         if any(p.drives.read_latency.takes_time or p.drives.write_latency.takes_time for p in self.pools):
             self.drive_latency = self.add(Station("drive latency", "drive latency", Discipline.INFINITE_SERVER))
         self.nowhere = self.add(NOWHERE)

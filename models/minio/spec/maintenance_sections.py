@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from models.minio.spec.sections import NOTHING
-from models.network.service_demand import Demand
+from models.network.service_demand import NOTHING, Demand
 from traces.spec.field_notes import Basis, Unit
 from traces.spec.units import Bytes, Seconds
 from traces.workload.distributions import Strict

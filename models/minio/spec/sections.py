@@ -11,7 +11,7 @@ from models.minio.spec import presets
 from models.minio.spec.garbage_collector import GarbageCollector
 from models.minio.spec.layout import MAX_SET, default_parity
 from models.minio.spec.release import has_fixed_parity
-from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
+from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
 from models.network.station import Caches
 from models.shared.caches import Cache
 from models.shared.clients import ClientMachines
@@ -26,7 +26,6 @@ from traces.spec.fit_bounds import Fit
 from traces.spec.units import MOST_COUNT, Bytes, BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Strict
 
-NOTHING = ServiceDemand()
 DIRECT_WRITE_BYTES = 1 << 20
 _SHORTEST_QUANTUM_S = 1e-4  # no scheduler has shorter ones, and each is a visit to simulate
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from models.devices.drive_times import DriveTimes
-from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
+from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
 from models.shared.internode import Internode
 from models.shared.presets import PRESETS_OF, with_preset
 from models.shared.prices import Price, PriceList
@@ -18,8 +18,6 @@ from traces.spec.field_notes import Basis, LinkRate, Unit
 from traces.spec.fit_bounds import Fit
 from traces.spec.units import MOST_COUNT, Bytes, BytesPerSecond, Seconds
 from traces.workload.distributions import Strict
-
-NOTHING = ServiceDemand()
 
 _PROXY_CONF = "Swift's default: etc/proxy-server.conf-sample"
 _OBJECT_CONF = "Swift's default: etc/object-server.conf-sample"

@@ -133,8 +133,15 @@ POSITION = Record("PositionLayout", "A visit's place in its route.",
                            claims="", flushes=""))  # fmt: skip
 GROUP = Record("GroupLayout", "Alternatives bound at run time. With `rows`, members are columns of a placement table.",
                (*_numbers("int64", choice="", members="", positions="", first_member="in member_station",
-                          rows="0: members are stations", columns="", first_row="in placement_station"),
+                          rows="0: members are stations", columns="", first_row="in placement_station",
+                          join="below 0: none; otherwise members are coordinators, positions columns of a join"),
                 IDENTITY))  # fmt: skip
+JOIN = Record("JoinLayout", "A table joined from rows of keys and of coordinators; see models/network/joined_table.py.",
+              _numbers("int64", keys="", key_parts="", first_key="in placement_station",
+                       coordinators="of all epochs", coordinator_parts="", first_coordinator="in member_station",
+                       epochs="", first_of_epochs="in join_of_key; epoch after epoch",
+                       near="of each key", first_near="in near_coordinator; key after key",
+                       joins="", first_part="in joined_part; join after join"))  # fmt: skip
 ACTION = Record("ActionLayout", "An entry of the scenario.",
                 (*_numbers("int64", kind="", target="", member=""),
                  *_numbers("float64", at_s="", value="")))  # fmt: skip
@@ -164,6 +171,9 @@ PROGRAM = Record("Program", "Everything that is constant during a run.", (
     Array("positions", POSITION),
     Array("groups", GROUP), Array("member_station", "int64", "or column; group after group, member after member"),
     Array("placement_station", "int64", "the tables that groups use, row after row"),
+    Array("joins", JOIN), Array("join_of_key", "int64", "that of a coordinator that is not near"),
+    Array("near_coordinator", "int64", "number within an epoch"),
+    Array("joined_part", "int64", "a station; below 0: -1 - part, those of the key before those of the coordinator"),
     Array("actions", ACTION),
     Array("backgrounds", BACKGROUND),
 ))  # fmt: skip
@@ -179,7 +189,7 @@ RESULTS = Record("Results", "The results for each request, background operation 
     )),
 ))  # fmt: skip
 
-RECORDS = (STATION, ROUTE, STAGE, POSITION, GROUP, ACTION, LOOP, BACKGROUND, SHEET, PROGRAM, RESULTS)
+RECORDS = (STATION, ROUTE, STAGE, POSITION, GROUP, JOIN, ACTION, LOOP, BACKGROUND, SHEET, PROGRAM, RESULTS)
 
 
 class KernelStatus(IntEnum):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from models.ceph.cluster.stations import Stations
 from models.ceph.demands.cost_functions import CostFunctions
-from models.ceph.faults.osd_map import Outage, acting, epochs, min_size
+from models.ceph.faults.osd_map import Outage, acting, epochs_of, min_size
 from models.ceph.faults.recovery import rebuilding_s, recovery_s
 from models.ceph.mechanisms.crush import NO_OSD, place
 from models.ceph.mechanisms.redundancy import Protection
@@ -329,10 +329,10 @@ def test_those_that_are_left_serve_in_order(groups, width, down, seed):
 def test_epochs():
     first = Outage(frozenset([1]), 1.0, 1.0, 2.0, 601.0, back_s=10.0, whole_s=13.0)
     second = Outage(frozenset([2]), 5.0, 5.0, 6.0, 8.0, rebuilt_s=9.0)
-    maps = epochs([first, second], [7.0])
-    assert [(e.at_s, sorted(e.down), sorted(e.out), e.resharded) for e in maps] == [
-        (0, [], [], ()), (2, [1], [], ()), (6, [1, 2], [], ()), (7, [1, 2], [], (0,)), (9, [1], [2], (0,)),
-        (13, [], [2], (0,)),
+    maps = epochs_of([first, second], [7.0])
+    assert [(e.at_s, *map(sorted, (e.down, e.out, e.resharded))) for e in maps] == [
+        (0, [], [], []), (2, [1], [], []), (6, [1, 2], [], []), (7, [1, 2], [], [0]), (9, [1], [2], [0]),
+        (13, [], [2], [0]),
     ]  # fmt: skip
 
 

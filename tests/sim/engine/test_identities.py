@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from models.network.background import Background
 from models.network.demand_sheet import Requests, draw_background, draw_sheet
 from models.network.discipline import Discipline
+from models.network.joined_table import JoinedTable, PlacementTable
 from models.network.network import Network
 from models.network.retry_policy import Policy
 from models.network.route import Route, Visit, single
@@ -95,8 +96,8 @@ def with_others(network: Network) -> tuple[Network, list[int]]:
     def changed(action: Action) -> Action:
         if action.kind not in (ActionKind.JOIN, ActionKind.LEAVE):
             return dataclasses.replace(action, target=new[action.target])
-        keyed = network.groups[action.target].table is not None
-        return dataclasses.replace(action, member=new[action.member]) if keyed else action
+        named = network.is_named(network.groups[action.target])
+        return dataclasses.replace(action, member=new[action.member]) if named else action
 
     routes = [
         dataclasses.replace(
@@ -110,12 +111,20 @@ def with_others(network: Network) -> tuple[Network, list[int]]:
         for route in network.routes
     ]
     groups = [
-        group if group.table is not None else dataclasses.replace(group, members=number[group.members])
+        group if network.is_named(group) else dataclasses.replace(group, members=number[group.members])
         for group in network.groups
     ]
-    tables = tuple(number[table] for table in network.placements)
+    tables = tuple(_renumbered(table, number) for table in network.placements)
     scenario = tuple(map(changed, network.scenario))
     return Network(tuple(stations), tuple(routes), tables, tuple(groups), scenario), new
+
+
+def _renumbered(table: PlacementTable, number: np.ndarray) -> PlacementTable:
+    if not isinstance(table, JoinedTable):
+        return number[table]
+    joins = np.where(table.joins >= 0, number[table.joins.clip(0)], table.joins)
+    keyed, coordinators = number[table.keyed], number[table.coordinators]
+    return dataclasses.replace(table, keyed=keyed, coordinators=coordinators, joins=joins)
 
 
 def assert_same(before: Outcome, after: Outcome, network: Network, wider: Network, new: list[int]) -> None:
