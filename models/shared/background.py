@@ -18,9 +18,10 @@ from models.network.background import Background
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network
-from models.network.route import Route, Visit, single
+from models.network.route import Route
 from models.network.service_demand import Demand
 from models.network.station import Member, Station
+from models.shared.steps import in_series, visit
 from traces.errors import InputError
 from traces.spec.field_notes import Basis
 from traces.spec.units import Bytes, PerSecond, Seconds, Weight
@@ -122,10 +123,10 @@ def with_background(
                 f"background.loads.{number}.name: {load.name!r} is the name of work of the store itself; give another"
             )
         targets = [k for k, s in enumerate(stations) if s.role == roles[load.target] and not s.discipline.infinite]
-        visit = Visit(Member(len(tables), 0, ("target",)), load.demand)
+        step = visit(Member(len(tables), 0, ("target",)), load.demand)
         priority = get_args(ServiceClass).index(load.service_class)
         background.append(_operations(load, number, len(routes), requests))
-        routes.append(Route(f"background {load.name}", (single(visit),), priority))
+        routes.append(Route(f"background {load.name}", in_series(step), priority))
         tables.append(np.array(targets, np.int32)[:, None])
     network = replace(network, stations=stations, routes=tuple(routes), placements=tuple(tables))
     return network, replace(requests, background=tuple(background))

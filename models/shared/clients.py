@@ -14,12 +14,12 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from models.network.discipline import Discipline
-from models.network.route import Visit
 from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Bound, Choice, Group, Station
 from models.shared.client_policy import ClientPolicies
 from models.shared.links import link
 from models.shared.processors import BARE_COUNT, Cores
+from models.shared.steps import Step, at_rate, visit
 from traces.operations import Op
 from traces.spec.field_notes import Basis, LinkRate
 from traces.spec.units import BytesPerSecond
@@ -172,12 +172,12 @@ class ClientStations:
         assert at is not None, "cores or an infinite server are needed"
         return at
 
-    def work(self, op: Op) -> tuple[Visit, ...]:
+    def work(self, op: Op) -> Step:
         """Return the CPU time of a request on its client; none if the spec does not give any."""
         demand = self._client.cpu_demand(op)
-        return () if demand is None else (Visit(self.cpu, demand),)
+        return () if demand is None else visit(self.cpu, demand)
 
-    def transfer(self, way: Way, demand: ServiceDemand | None = None, remote: float = 1.0) -> tuple[Visit, ...]:
+    def transfer(self, way: Way, demand: ServiceDemand | None = None, remote: float = 1.0) -> Step:
         """Return the transfer of a request's bytes on the client's NIC; none if it has no limit.
 
         Args:
@@ -188,5 +188,5 @@ class ClientStations:
         at = self._at.get(way)
         if at is None or not remote:
             return ()
-        demand = ServiceDemand(per_byte=1 / self._client.nic) if demand is None else demand
-        return (Visit(at, demand.scaled(remote) if remote < 1 else demand),)
+        demand = at_rate(self._client.nic) if demand is None else demand
+        return visit(at, demand.scaled(remote) if remote < 1 else demand)

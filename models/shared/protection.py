@@ -48,11 +48,6 @@ class Protection:
         """Number of parts, each of which is elsewhere."""
         return self.data + self.parity
 
-    @property
-    def is_coded(self) -> bool:
-        """Whether a read puts an object together from several parts."""
-        return self.data > 1
-
     def left(self, lost: Counts) -> NDArray[np.int64]:
         """Return the number of parts that are left, same shape as `lost`."""
         return np.asarray(self.width - np.asarray(lost), np.int64)

@@ -12,11 +12,11 @@ from typing import Annotated
 from pydantic import Field
 
 from models.network.discipline import Discipline
-from models.network.route import Visit
 from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Station
 from models.shared.links import link
 from models.shared.processors import BARE_COUNT, Cores
+from models.shared.steps import Step, at_rate, send, use
 from traces.spec.field_notes import Basis, LinkRate
 from traces.spec.units import BytesPerSecond
 from traces.workload.distributions import Strict
@@ -68,17 +68,16 @@ class ProxyStations:
         )
         return cls(proxy, cpu, inward, outward)
 
-    def request(self, with_body: bool) -> tuple[Visit, ...]:
-        """Return the visits of a request on its way to the store."""
-        return self._visits(self.proxy.cpu_demand if with_body else self.proxy.cpu_demand.without_bytes, with_body)
+    def request(self, with_body: bool) -> Step:
+        """Return what a request does here on its way to the store."""
+        return self._passed(self.proxy.cpu_demand if with_body else self.proxy.cpu_demand.without_bytes, with_body)
 
-    def response(self, with_body: bool) -> tuple[Visit, ...]:
-        """Return the visits of a response on its way to the client; without a body, its CPU time is the request's."""
-        return self._visits(self.proxy.cpu_demand.of_bytes, with_body) if with_body else ()
+    def response(self, with_body: bool) -> Step:
+        """Return what a response does on its way to the client; without a body, its CPU time is the request's."""
+        return self._passed(self.proxy.cpu_demand.of_bytes, with_body) if with_body else ()
 
-    def _visits(self, work: ServiceDemand, with_body: bool) -> tuple[Visit, ...]:
-        visits = [Visit(self.cpu, work)] if work.takes_time else []
-        if self.inward is not None and self.outward is not None and with_body:
-            wire = ServiceDemand(per_byte=1 / self.proxy.nic)
-            visits = [Visit(self.inward, wire), *visits, Visit(self.outward, wire)]
-        return tuple(visits)
+    def _passed(self, work: ServiceDemand, with_body: bool) -> Step:
+        if self.inward is None or self.outward is None or not with_body:
+            return use(self.cpu, work)
+        wire = at_rate(self.proxy.nic)
+        return send(wire, self.inward) + use(self.cpu, work) + send(wire, self.outward)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from models.minio.cluster.epochs import Epoch, Hang
 from models.minio.cluster.outage_stations import WAITS, OutageStations
 from models.minio.cluster.stations import Pool, Stations
-from models.minio.spec.layout import Table, read_quorum, write_quorum
+from models.minio.spec.layout import Table, protection
 from models.network.joined_table import JoinedTable
 from models.network.station import Indices
 from models.shared.placement_table import numbered
@@ -216,14 +216,13 @@ class PoolTable:
     def _head(self, state: _State, count: int) -> Table:
         layout, nowhere, refuses = self._layout, self._stations.nowhere, self._outages.refuses
         offline = int(state.lost.sum())
-        alive = layout.size - offline
-        refused = (
-            alive < read_quorum(layout.size, layout.parity),
-            alive < write_quorum(layout.size, layout.parity, offline),
+        served = (
+            protection(layout.size, layout.parity).can_read(offline),
+            protection(layout.size, layout.parity, offline).can_write(offline),
         )
         row = [
             *(self._own(part) for part in _HEAD[:7]),
-            *(refuses if no else nowhere for no in refused),
+            *(nowhere if each else refuses for each in served),
             self._healing.wait if offline or state.fresh.any() else nowhere,
             self._own("healer") if offline else nowhere,
         ]

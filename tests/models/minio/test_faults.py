@@ -7,7 +7,7 @@ import pytest
 
 from models.minio.requests.parts import longest_s
 from models.minio.spec.faults import hosts_down
-from models.minio.spec.layout import write_quorum
+from models.minio.spec.layout import protection
 from models.network.service_demand import ServiceDemand
 from models.store import compile_spec
 from sim.engine.compiled import engine as compiled_engine
@@ -159,8 +159,11 @@ def test_faults_name_parts_that_exist(fault, said):
 
 
 def test_write_quorums_are_those_of_minio():
-    assert [write_quorum(8, 4, n) for n in range(5)] == [5, 5, 5, 5, 9]
-    assert [write_quorum(16, 4, n) for n in (0, 3, 4, 7, 8)] == [12, 9, 9, 9, 17]
+    assert [protection(8, 4, n).write_quorum for n in range(4)] == [5, 5, 5, 5]
+    assert [protection(16, 4, n).write_quorum for n in (0, 3, 4, 7)] == [12, 9, 9, 9]
+    for size, parity in ((8, 4), (16, 4), (5, 2), (3, 1)):
+        writable = [bool(protection(size, parity, n).can_write(n)) for n in range(size)]
+        assert writable == [n < (size + 1) // 2 for n in range(size)]
 
 
 def test_an_attempt_to_heal_waits_for_the_slowest_drive_and_writes_one_drive_after_the_other():

@@ -14,7 +14,7 @@ from models.network.discipline import Discipline
 from models.network.joined_table import JoinedTable, counts, take
 from models.network.network import Network
 from models.network.route import Route, Visit, single
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Choice, Group, Member, Station
 from sim.demands.visit_places import stations_by_visits, stations_of
@@ -104,7 +104,11 @@ def test_both_engines_bind_attempts_to_the_same_coordinators(table, choice, data
     group = Group(choice, table.coordinators, 0, "coordinators")
     member = st.integers(0, len(table.coordinators) - 1)
     actions = st.builds(
-        Action, st.sampled_from([Kind.JOIN, Kind.LEAVE]), st.just(0), st.sampled_from([0.0, 1.0, 2.5]), member
+        Action,
+        st.sampled_from([ActionKind.JOIN, ActionKind.LEAVE]),
+        st.just(0),
+        st.sampled_from([0.0, 1.0, 2.5]),
+        member,
     )
     scenario = tuple(data.draw(st.lists(actions, max_size=3))) if choice is not Choice.CLIENT else ()
     network = _network(table, Bound(0, 0), (group,), scenario)

@@ -43,7 +43,3 @@ def test_quorums_that_overlap_read_what_was_written_last():
 def test_quorums_that_no_request_meets_are_refused(wrong):
     with pytest.raises(ValueError, match="at least"):
         Protection(*wrong)
-
-
-def test_a_code_puts_objects_together():
-    assert Protection.erasure(4, 2).is_coded and not Protection.replicas(3).is_coded

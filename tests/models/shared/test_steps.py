@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from models import store as stores
 from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.route import Chance, Route, Stage, Visit
@@ -42,6 +45,7 @@ from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program
 from sim.engine.reference import engine as simpy_engine
 from tests.networks import poisson
+from tests.paths import ROOT
 from tests.sim.engine.test_engines import assert_identical
 from tests.sim.engine.test_theory import assert_holds, erlang_c, mean_time_in_system
 from traces.workload.distributions import Exponential
@@ -203,3 +207,11 @@ def test_what_is_made_sometimes_is_made_together():
     outcome = run(network(fan_out(sometimes(branches, chance)), in_series(instant(LATENCY))), requests=4000)
     assert outcome.visits[OTHER] / 4000 == pytest.approx(0.25, abs=0.03)
     assert outcome.visits[SERVER] / outcome.visits[OTHER] == pytest.approx(1.5, abs=0.1)
+
+
+def test_stores_write_no_visits_and_stages_of_their_own():
+    """A new word belongs into the vocabulary, where all stores find it."""
+    folders = [ROOT / "models" / name for name in stores.MODULES]
+    sources = [path for folder in folders for path in folder.rglob("*.py")]
+    found = [path.name for path in sources if re.search(r"\b(Visit|Stage|single)\(", path.read_text())]
+    assert len(sources) > 80 and not found

@@ -17,7 +17,7 @@ from cli.pages.failures import write_failures_page
 from cli.parse.failure import parse_failure
 from cli.parse.slo import parse_slo
 from cli.tables.experiments.failures import failure_grids, findings
-from models.minio.spec.layout import read_quorum, write_quorum
+from models.minio.spec.layout import protection
 from models.network.scenario import ActionKind
 from models.store import Spec, compile_spec, load_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
@@ -81,14 +81,12 @@ def requested(data: dict[str, Any], *names: str, slos: tuple[str, ...] = (), **m
 
 
 def test_quorums_are_those_of_the_source():
-    assert [read_quorum(*set_) for set_ in ((1, 0), (4, 2), (12, 4), (16, 4))] == [1, 2, 8, 12]
-    assert write_quorum(4, 2, 0) == 3  # as many data as parity shards: one more than half
-    assert write_quorum(16, 4, 0) == 12
-    assert write_quorum(16, 4, 1) == 11  # parity raised to 5
-    assert write_quorum(16, 4, 4) == 9  # parity cannot be more than half
-    assert write_quorum(16, 4, 7) == 9
-    assert write_quorum(16, 4, 8) > 16
-    assert write_quorum(1, 0, 1) > 1
+    assert [protection(*set_).read_quorum for set_ in ((1, 0), (4, 2), (12, 4), (16, 4))] == [1, 2, 8, 12]
+    assert protection(4, 2).write_quorum == 3  # as many data as parity shards: one more than half
+    # Parity is raised by one for each drive offline, to half of the set at most.
+    assert [protection(16, 4, n).write_quorum for n in (0, 1, 4, 7)] == [12, 11, 9, 9]
+    assert [bool(protection(16, 4, n).can_write(n)) for n in (0, 7, 8)] == [True, True, False]
+    assert protection(1, 0).can_write(0) and not protection(1, 0, 1).can_write(1)
 
 
 @pytest.mark.parametrize(
