@@ -254,7 +254,7 @@ FaultEvent = Callable[[Store, LabFault, float, float | None], dict[str, Any] | N
 
 
 class StoreKind(Protocol):
-    """How a real store of one kind is installed, started and asked about itself.
+    """How a real store of one kind is installed, started and inspected.
 
     Attributes:
         name: as in the specs of its model.
