@@ -269,7 +269,7 @@ class Places:
         self.known_fraction = np.append(self.known_fraction, even)
 
     def _add_spread(self, routes: Collection[int]) -> None:
-        """Add the columns of placement tables whose stations are alike, but for those that stand for no visit."""
+        """Add the columns of placement tables whose stations are equal, but for those that stand for no visit."""
         visits = (visit.station for k in routes for visit in self.network.routes[k].visits)
         members = dict.fromkeys(place for place in visits if isinstance(place, Member))
         if not members:

@@ -276,7 +276,7 @@ class StagedFaults(Faults, Protocol):
 
 
 class StoreKind(Protocol):
-    """How a real store of one kind is installed, started and asked about itself.
+    """How a real store of one kind is installed, started and inspected.
 
     Attributes:
         name: as in the specs of its model.

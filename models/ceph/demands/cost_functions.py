@@ -376,7 +376,7 @@ def _bytes(demand: ServiceDemand, fraction: float) -> ServiceDemand:
 
 
 def _often(demand: ServiceDemand, times: float) -> ServiceDemand:
-    """Return the demand if its bytes are moved by so many accesses."""
+    """Return the demand of `times` accesses that move its bytes."""
     return demand.model_copy(update={"constant": demand.constant * times})
 
 

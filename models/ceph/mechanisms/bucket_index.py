@@ -88,8 +88,8 @@ def entries_per_shard(keys: int, shards: int, release: Release = "reef") -> int:
     """Return the entries that an ordered LIST of `keys` keys requests from each shard.
 
     An equal part and a few standard deviations: max(8, 1 + floor(n/s) + sqrt(2 n ln(s) / s)), the maximum load of n
-    balls in s bins (Raab and Steger 1998). RGW reads ahead: a page of fewer keys requests 1001. Before Nautilus, each
-    shard was asked for all of the keys (pull requests 30853 and 33675).
+    balls in s bins (Raab and Steger 1998). RGW reads ahead: a page of fewer keys requests 1001. Before Nautilus, all
+    of the keys were requested from each shard (pull requests 30853 and 33675).
     """
     if not since(release, "nautilus"):
         return keys

@@ -102,7 +102,7 @@ class Protection(Strict):
         return sum(partial) / len(starts)
 
     def chunks_reached(self, size_bytes: float) -> int:
-        """Return the number of data chunks that hold so many bytes: all if they fill a stripe."""
+        """Return the number of data chunks that hold the bytes of an object: all if they fill a stripe."""
         return max(1, min(self.data_shards, -int(-size_bytes // (self.stripe_unit or STRIPE_UNIT_BYTES))))
 
     def chunk_bytes(self, size_bytes: int) -> int:
@@ -113,15 +113,6 @@ class Protection(Strict):
         if not self.is_ec:
             return size_bytes
         return round_up(size_bytes, self.stripe_bytes) // self.data_shards
-
-    def chunks_written(self, size_bytes: int, release: Release) -> int:
-        """Return the number of chunks written for a RADOS object.
-
-        Up to Squid all of them; since Tentacle only the data chunks that the object reaches, and the parity chunks.
-        """
-        if not self.is_ec or not since(release, "tentacle"):
-            return self.width
-        return self.chunks_reached(size_bytes) + self.width - self.data_shards
 
     def encode(self, release: Release) -> ServiceDemand:
         """Return the primary's CPU demand of a write, by the bytes of the RADOS object; 0 for replicas."""

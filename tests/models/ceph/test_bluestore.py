@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from models.ceph.mechanisms.bluestore import METADATA_BYTES, BlueStore, deferred_write_s
 from models.ceph.mechanisms.compression import Compression
 from models.ceph.mechanisms.redundancy import Protection, stripes
-from models.ceph.mechanisms.releases import RELEASES
+from models.ceph.mechanisms.releases import RELEASES, since
 
 KIB, MIB = 1 << 10, 1 << 20
 EC42, EC21, THREE = Protection(data=4, parity=2), Protection(data=2, parity=1), Protection(replicas=3)
@@ -31,13 +31,13 @@ def ssd(release="nautilus", **fields):
 
 def space_amplification(settings, size, protection):
     """Raw space over size of an S3 object, without compression."""
-    return (
-        sum(
-            protection.chunks_written(part, settings.release) * settings.allocated_bytes(protection.chunk_bytes(part))
-            for part in stripes(size)
-        )
-        / size
-    )
+    spares = protection.is_ec and since(settings.release, "tentacle")  # data chunks that the object does not reach
+    parity = protection.width - protection.data_shards
+    raw_bytes = 0
+    for part in stripes(size):
+        chunks = protection.chunks_reached(part) + parity if spares else protection.width
+        raw_bytes += chunks * settings.allocated_bytes(protection.chunk_bytes(part))
+    return raw_bytes / size
 
 
 @pytest.mark.parametrize(
