@@ -200,9 +200,9 @@ def drawn_runs(uncertain: Uncertain, settings: Settings, level: float, workers: 
     """Simulate draws of the values of a spec that are not known; the band has a fraction `level` of the results."""
     with progress("drawing", settings.replications + 1) as update:
         band = uncertainty_band(uncertain, settings, level, workers=workers, progress=update)
-    return Printed(
-        to_json(band), load_line(band.load), [band_grid(band), unknowns_grid(band.unknowns)], band_notes(band)
-    )
+    short = unsettled_lines(band.unsettled, uncertain.spec({}).workload.ends)
+    opening = [*load_line(band.load), *short]
+    return Printed(to_json(band), opening, [band_grid(band), unknowns_grid(band.unknowns)], band_notes(band))
 
 
 def _outcomes(slos: Sequence[Slo], replications: Replications, capacity: Capacity | None) -> list[Outcome]:
