@@ -157,16 +157,12 @@ def lost_fraction(run: Run) -> float:
 
 
 def is_full(run: Run, capacity: Capacity) -> bool:
-    """Whether a station of the role that saturates first has no idle time, though almost all requests are served.
+    """Whether a station has no idle time, though almost all requests are served.
 
-    Such as the shard of a popular bucket index: its requests wait ever longer, but few requests need it.
+    Such as the shard of a popular bucket index, or the processes of a jammed drive that most requests avoid: requests
+    wait there ever longer, but few need it.
     """
-    assert run.stations is not None and capacity.least is not None
-    rows = run.stations.to_pylist()
-    return any(
-        row["utilization"] >= FULL for row in rows
-        if row["role"] == capacity.least.role and row["servers"] is not None and row["name"] not in capacity.bent
-    )  # fmt: skip
+    return busiest(run, capacity.bent) >= FULL
 
 
 def of_bounds(subject: Subject) -> list[str]:
