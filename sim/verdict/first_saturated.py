@@ -114,7 +114,7 @@ def _telling(
     """Return the stations whose utilisation may tell a capacity: of bent ones only what the demands do not tell."""
     if capacity is None or limit is None:
         return busy
-    if served_ops > limit.ops:
+    if limit.stretch == (None, None) and served_ops > limit.ops:  # the demands are less than that
         return [each for each in busy if each.station not in capacity.bent or each.load >= FULL]
     never = capacity.batching if limit.bound == "at most" else capacity.bent
     kept = (each for each in busy if each.station not in never)
