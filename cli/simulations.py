@@ -198,8 +198,9 @@ def drawn_runs(uncertain: Uncertain, settings: Settings, level: float, workers: 
     """Simulate draws of the values of a spec that are not known; the band has a fraction `level` of the results."""
     with progress("drawing", settings.replications + 1) as update:
         band = uncertainty_band(uncertain, settings, level, workers=workers, progress=update)
+    short = unsettled_lines(band.unsettled, uncertain.spec({}).workload.ends)
     grids = [band_grid(band), unknowns_grid(band.unknowns)]
-    return Simulated(to_json(band), [*load_line(band.load), *grids, *band_notes(band)])
+    return Simulated(to_json(band), [*load_line(band.load), *short, *grids, *band_notes(band)])
 
 
 def _outcomes(slos: Sequence[Slo], replications: Replications, capacity: Capacity | None) -> list[ObjectiveOutcome]:

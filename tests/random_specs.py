@@ -151,10 +151,13 @@ def _derived(seed: int, rng: Random, name: str, data: Mapping) -> RandomSpec:
 
 
 def _compile(made: RandomSpec) -> None:
-    """Raise InputError if the store of a spec refuses it."""
-    pacing = {"duration": 0.05} if made.has_groups else {"rate": 100.0, "operations": 20}
-    spec = made.spec(pacing, policies=True, faults=made.faults_in(0.1))
-    compile_spec(spec, generate(spec.workload, 0))
+    """Raise InputError if the store of a spec refuses it, in an open loop or in its own loop."""
+    pacings: list[Mapping] = [{"duration": 0.05}] if made.has_groups else [{"rate": 100.0, "operations": 20}]
+    if not made.has_groups and made.load is None:
+        pacings.append({"clients": made.clients, "operations": 20, "duration": 0.2})
+    for pacing in pacings:
+        spec = made.spec(pacing, policies=True, faults=made.faults_in(0.1))
+        compile_spec(spec, generate(spec.workload, 0))
 
 
 def _merged(below: Mapping, above: Mapping) -> Mapping:

@@ -98,7 +98,11 @@ _Chunks = Callable[[], Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]]
 
 
 def mean_demands(
-    network: Network, requests: Requests, any_keys: Collection[int] = (), settled: bool = False
+    network: Network,
+    requests: Requests,
+    any_keys: Collection[int] = (),
+    settled: bool = False,
+    even_clients: bool = False,
 ) -> Demands:
     """Return the expected demands of all rows of `requests`, each counted once, from the means of service demands.
 
@@ -116,6 +120,7 @@ def mean_demands(
         any_keys: routes whose demands are those expected of other keys, which select all rows of placement tables
             equally often. Holding times of tokens are those of the keys at hand.
         settled: whether the run is long enough for branches that no stage needs to get the tokens that they wait for.
+        even_clients: whether all client machines issue equally many requests, as in an open loop.
 
     Raises:
         InputError: there are no requests, or the network has an unsupported feature.
@@ -133,7 +138,7 @@ def mean_demands(
             yield means, leasts, np.zeros(count, np.int64)
 
     routes = np.unique(requests.route).tolist()
-    sums = DemandSums(network, routes, bool(requests.background), expected=True, any_keys=any_keys, settled=settled)
+    sums = DemandSums(network, routes, bool(requests.background), True, any_keys, settled, even_clients)
     return sums.demands(chunks)
 
 
@@ -162,13 +167,13 @@ class DemandSums:
 
     def __init__(
         self, network: Network, routes: list[int], background: bool, expected: bool,
-        any_keys: Collection[int] = (), settled: bool = False,
+        any_keys: Collection[int] = (), settled: bool = False, even_clients: bool = False,
     ):  # fmt: skip
         feature = uncounted_feature(network)
         if feature is not None:
             raise InputError(f"analysis without simulation does not support {feature}")
         self.network, self.expected = network, expected
-        self.places = Places(network, routes, expected, any_keys)
+        self.places = Places(network, routes, expected, any_keys, even_clients)
         self.work = StationWork(network, self.places, background)
         shape = (len(network.routes), len(self.places))
         self.present = np.zeros(len(network.routes))

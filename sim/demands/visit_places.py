@@ -227,7 +227,10 @@ class Places:
         fastest, slowest: maximum and minimum speed in the scenario of a place's stations, shape (places,).
     """
 
-    def __init__(self, network: Network, routes: Iterable[int], expected: bool, any_keys: Collection[int] = ()):
+    def __init__(
+        self, network: Network, routes: Iterable[int], expected: bool,
+        any_keys: Collection[int] = (), even_clients: bool = False,
+    ):  # fmt: skip
         """Number the places.
 
         Args:
@@ -235,7 +238,9 @@ class Places:
             routes: those requested.
             expected: whether fractions are expectations, not those of one run.
             any_keys: routes whose keys select all rows of placement tables equally often in expectation.
+            even_clients: whether all client machines issue equally many requests, as in an open loop.
         """
+        self._even_clients = even_clients
         self.network, self.expected, self.stations = network, expected, len(network.stations)
         self.columns: Floats = np.empty((0, self.stations))
         self.known_fraction: NDArray[np.bool_] = np.empty(0, bool)
@@ -301,7 +306,8 @@ class Places:
         return spread
 
     def _has_known_fraction(self, route: Route, bound: Bound) -> bool:
-        return self.expected and is_even(self.network, route, bound.group)
+        of_client = self._even_clients and self.network.groups[bound.group].choice is Choice.CLIENT
+        return self.expected and (of_client or is_even(self.network, route, bound.group))
 
     def __len__(self) -> int:
         return self.stations + len(self.columns)

@@ -7,9 +7,9 @@ It is the first of these states that applies to some part of the run:
 - *overloaded*: more arrives in an open loop than the store can serve;
 - *degraded*: more than a fraction `TOLERATED` of the requests of an operation fails, or requests pile up for a time,
   or clients of a closed loop get less than half of what is usual for a time;
-- *saturated*: a station of a closed loop has no idle time, and more clients only wait;
-- *near saturation*: the load is at least a fraction `NEAR` of the capacity, or a station of an open loop has no idle
-  time;
+- *saturated*: a station of a closed loop has no idle time, and more clients only wait, as the load is at least a
+  fraction `BUSY` of the capacity;
+- *near saturation*: the load is at least a fraction `NEAR` of the capacity;
 - *healthy*: none of them.
 
 An open loop is *overloaded* if its rate exceeds the capacity by expected demands (`sim.saturation.capacity`), or if a
@@ -233,13 +233,13 @@ def _status(
     waits_long: bool,
 ) -> LoadStatus:
     """`waits_long`: whether requests wait far longer than usual for a time."""
-    is_full = found is not None and found.utilization >= FULL
+    is_full = found is not None and found.utilization >= FULL and found.headroom <= 1 / BUSY
     applies: dict[LoadStatus, bool] = {
         "failing": errors >= FAILING or any(each.is_failing for each in ops.values()),
         "overloaded": overloaded,
         "degraded": waits_long or errors > TOLERATED or any(each.fails for each in ops.values()),
         "saturated": is_full and not is_open,
-        "near saturation": is_full or (found is not None and 1 / found.headroom >= NEAR),
+        "near saturation": found is not None and 1 / found.headroom >= NEAR,
     }
     return next((status for status, holds in applies.items() if holds), "healthy")
 

@@ -12,6 +12,7 @@ from cli.parse.slo import parse_slo
 from cli.tables.experiments.whatif import plus_minus
 from cli.tables.forecast.extra_attempts import extra_attempts_line
 from cli.tables.forecast.probability import probability_grids, probability_lines
+from cli.tables.forecast.steadiness import points_lines
 from cli.tables.forecast.uncertainty import unknowns_grid
 from cli.tables.forecast.verdict import NOT_ENOUGH, few_note, quantile, verdict_line
 from cli.tables.grid import Grid
@@ -20,6 +21,7 @@ from cli.words import fraction, number, seconds
 from models.spec.uncertainty import Unknown
 from sim.experiments.probability import MetProbability
 from sim.replication.slo import Slo
+from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import Interval
 from sim.verdict.extra_attempts import ExtraAttempts
 from sim.verdict.verdict import LoadVerdict
@@ -64,7 +66,9 @@ def opening(result: dict[str, Any]) -> list[str]:
     healthy = [] if load is None else [f"Without a failure, {verdict_line(LoadVerdict.from_json(load))}"]
     extra = result["extra"]
     cost = [] if extra is None else [f"Of this load, {extra_attempts_line(ExtraAttempts(**extra))}"]
-    return [*(failing(row) for row in result["failures"] if row["errors"]), *healthy, *cost]
+    windows = [(f"the window {name}", [Unsettled(**e) for e in found]) for name, found in result["unsettled"].items()]
+    short = points_lines(windows, can_leave_out=False, points="windows")
+    return [*(failing(row) for row in result["failures"] if row["errors"]), *healthy, *short, *cost]
 
 
 def failing(row: dict[str, Any]) -> str:

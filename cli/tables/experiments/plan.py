@@ -7,6 +7,7 @@ from typing import Any
 
 from cli.parse.slo import parse_slo
 from cli.tables.experiments.timeline import millions
+from cli.tables.forecast.steadiness import points_lines
 from cli.tables.grid import Grid
 from cli.words import byte_rate, number, seconds, size
 from sim.capacity.contradictions import MONTH_S, Contradiction
@@ -32,12 +33,14 @@ def plan_grids(result: CapacityPlan) -> list[Grid]:
 
 
 def opening(result: CapacityPlan) -> list[str]:
-    """State the load of an open loop now and at the end of the period."""
+    """State the load of an open loop now and at the end of the period, and whether windows are too short."""
+    found = [(f"month {moment.month}", moment.health.unsettled) for moment in result.likely if moment.health.slos]
+    short = points_lines(found, window_s=result.window_s, can_leave_out=False, points="months")
     loads = [(moment.month, moment.health.loads) for moment in result.likely if moment.health.loads]
     if not loads:
-        return []
+        return short
     states = [_status(*each, result.utilization) for each in (loads[0], loads[-1])]
-    return [f"Load of the busiest station: {'; '.join(states)}."]
+    return [f"Load of the busiest station: {'; '.join(states)}.", *short]
 
 
 def _status(month: int, loads: dict[str, float], limit: float) -> str:

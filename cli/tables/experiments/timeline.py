@@ -6,11 +6,13 @@ import math
 from typing import Any
 
 from cli.tables.forecast.extra_attempts import extra_attempts_line
+from cli.tables.forecast.steadiness import points_lines
 from cli.tables.forecast.verdict import few_note, quantile, verdict_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
 from cli.words import number, size
 from sim.capacity.timeline import Timeline
+from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import CONFIDENCE
 from sim.verdict.extra_attempts import ExtraAttempts
 from sim.verdict.verdict import LoadVerdict
@@ -41,7 +43,16 @@ def opening(result: Timeline) -> list[str]:
         lines.append(f"{count} of {len(result.states)} states are overloaded: their latencies have no interval.")
     if last["extra"] is not None:
         lines.insert(1, f"Of this load, {extra_attempts_line(ExtraAttempts(**last['extra']))}")
-    return lines
+    return [*lines, *_short(result)]
+
+
+def _short(result: Timeline) -> list[str]:
+    """Warn of windows that are too short."""
+    found = [
+        (f"{millions(state['objects'])} objects", [Unsettled(**each) for each in state["unsettled"]])
+        for state in result.states
+    ]
+    return points_lines(found, window_s=result.window_s, can_leave_out=False, points="states")
 
 
 def notes(result: Timeline) -> list[str]:
