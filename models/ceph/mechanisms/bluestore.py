@@ -110,8 +110,8 @@ class BlueStoreSettings:
     def space_amplification(self, size_bytes: int, protection: Protection) -> float:
         """Return raw space over size of an S3 object, without compression."""
         raw = sum(
-            protection.chunks_written(part, self.release) * self.allocated_bytes(protection.chunk_bytes(part))
-            for part in stripes(size_bytes)
+            count * protection.chunks_written(part, self.release) * self.allocated_bytes(protection.chunk_bytes(part))
+            for part, count in stripes(size_bytes).items()
         )
         return raw / size_bytes
 
