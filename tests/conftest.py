@@ -18,7 +18,7 @@ import boto3
 import pytest
 from hypothesis import settings
 
-from tests.profiles import PROFILE
+from tests.profiles import NIGHTLY, PROFILE
 from validate.lab import lab
 from validate.lab.minio import program
 from validate.lab.minio.store import Minio
@@ -45,11 +45,14 @@ def pytest_configure() -> None:
         os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what asks a store: it measures real time."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what asks a store: it measures real time. Leave out what only `nightly` runs."""
     for item in items:
         if _STORES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.clock)
+    if not NIGHTLY:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("nightly")])
+        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
 
 
 @dataclass
