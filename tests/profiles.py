@@ -25,6 +25,11 @@ settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True
 settings.register_profile("nightly", max_examples=500, deadline=None, print_blob=True)
 
 
+def examples(usual: int, **more: Any) -> settings:
+    """Settings of a test of a property: `usual` examples, and with nightly ten times as many."""
+    return settings(max_examples=10 * usual if NIGHTLY else usual, deadline=None, **more)
+
+
 def random_examples(usual: int, variable: str = "TAILCAST_NETWORKS") -> settings:
     """Settings of a test that simulates random networks: `usual` ones, the same each time; with nightly ten times as
     many new ones. The environment variable sets another number."""
@@ -46,6 +51,4 @@ def others_nightly(values: Iterable[Any], always: Collection[Any], reason: str) 
     listed = list(values)
     absent = [value for value in always if value not in listed]
     assert not absent, f"no parameters of the test: {absent}"
-    return [
-        value if value in always else pytest.param(value, marks=pytest.mark.nightly(reason)) for value in listed
-    ]
+    return [value if value in always else pytest.param(value, marks=pytest.mark.nightly(reason)) for value in listed]

@@ -156,9 +156,7 @@ def default_plugin(release: Release) -> Plugin:
     return "isa" if since(release, "tentacle") else "jerasure"
 
 
-def stripes(
-    size_bytes: int, head_bytes: int = RGW_OBJECT_BYTES, stripe_bytes: int = RGW_OBJECT_BYTES
-) -> Counter[int]:
+def stripes(size_bytes: int, head_bytes: int = RGW_OBJECT_BYTES, stripe_bytes: int = RGW_OBJECT_BYTES) -> Counter[int]:
     """Return the number of RADOS objects of each size of an S3 object: the head, which even an empty one has, stripes.
 
     A number for each size, as 60 TiB are 16 million objects of two sizes.

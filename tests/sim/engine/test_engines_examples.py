@@ -39,7 +39,7 @@ def _cases():
             )
 
 
-@pytest.mark.parametrize(("path", "policy"), _cases())
+@pytest.mark.parametrize(("path", "policy"), list(_cases()))
 def test_engines_agree_on_examples(path, policy):
     spec = load_spec(path, [*_few(load_mapping(path)["workload"]), *POLICIES[policy]])
     network, requests = compile_spec(spec, generate(spec.workload, 1))
