@@ -295,6 +295,7 @@ def test_an_objective_is_broken_in_the_first_month_in_which_it_is():
     assert result["best"]["evidence"]["slos"][SLO.text]["value"] < SLO.limit
 
 
+@pytest.mark.nightly("processes are those of validations, whose test runs many times a day")
 def test_workers_find_the_same():
     more = growth(months=4, clients={"now": 2, "growth": 0.3})
     one, two = (plan(minio(), more, [SLO], workers=n, window_s=0.2, replications=2) for n in (1, 2))

@@ -146,6 +146,7 @@ def test_a_case_is_as_good_as_it_claims(name):
     assert [statement["holds"] for statement in result["statements"]] == [True] * len(statements_of(name))
 
 
+@pytest.mark.nightly("processes are those of validations, whose test runs many times a day")
 def test_processes_change_nothing():
     case = case_named("ceph-redhat-compression")
     assert forecast(case, assignments=SHORT, workers=2) == forecast(case, assignments=SHORT)
