@@ -19,6 +19,7 @@ import pytest
 from models.store import load_spec
 from sim.engine.compiled import build
 from tests.paths import ROOT
+from tests.profiles import others_nightly
 from traces.errors import InputError
 from traces.workload.generate import generate
 from validate.lab.box.requirements import require
@@ -82,6 +83,8 @@ LIVE = {
     "page_cache.py": ("minio box", "measure --out out --cache 1MiB --requests 20"),
 }  # fmt: skip
 """What a tiny run on a live store needs, and its arguments."""
+MEASURED = ("box/minio_failures.py", "box/minio_sweep.py")
+"""Programs that measure in every run of the tests: in a box and with faults, and on plain folders."""
 
 ON_THEIR_OWN = {"readers/fuzz_readers.py"}
 """Programs that must import the packages themselves, because they instrument them."""
@@ -228,7 +231,10 @@ def test_tiny_run(program: str, starter: Starter, inputs: None) -> None:
 
 @pytest.mark.live
 @pytest.mark.clock
-@pytest.mark.parametrize("program", LIVE)
+@pytest.mark.parametrize(
+    "program",
+    others_nightly(LIVE, MEASURED, "they start stores and measure by the same functions, and replay no other way"),
+)
 def test_tiny_run_on_a_live_store(program: str, lab_state: Path, tmp_path: Path) -> None:
     needs, arguments = LIVE[program]
     needed(needs)

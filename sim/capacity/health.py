@@ -14,7 +14,7 @@ from typing import Any
 
 from models.capabilities import Growth
 from models.store import Spec, store_of
-from sim.analysis.bounds import bounds_of
+from sim.analysis.bounds import saturation_of
 from sim.capacity.timeline import WARM_UP, phases
 from sim.experiments.measures import Measures
 from sim.json_form import to_json
@@ -228,12 +228,9 @@ def _loads(spec: Spec, seed: int) -> dict[str, float]:
     if rate_ops is None:
         return {}
     short = _short(spec)
-    found = bounds_of(short, generate(short.workload, seed))
     loads: dict[str, float] = {}
-    for row in found.stations:
-        if row.max_throughput_ops and row.servers is not None:
-            load = rate_ops / row.max_throughput_ops
-            loads[row.role] = max(loads.get(row.role, 0.0), load)
+    for resource, most_ops in saturation_of(short, generate(short.workload, seed)):
+        loads[resource.role] = max(loads.get(resource.role, 0.0), rate_ops / most_ops)
     return loads
 
 

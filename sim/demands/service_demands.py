@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from traces.workload.distributions import Deterministic, Shape
 
 BLOCK = 4096
 """Requests whose demands are drawn at a time. It affects results, because sums are rounded by block."""
+_KEPT = 5 * BLOCK  # requests, at most, whose sheets are kept for the second pass
 
 
 @dataclass(frozen=True)
@@ -131,11 +132,16 @@ def mean_demands(
         made, lambda demand: demand if isinstance(demand.distribution, Deterministic) else demand.scaled(0.0)
     )
 
+    @cache
+    def chunk(first: int) -> tuple[Sheet, Sheet, NDArray[np.int64]]:
+        count = min(BLOCK, len(requests) - first)
+        means, leasts = (draw_sheet(drawn, requests, 0, first, count) for drawn in (mean, least))
+        return means, leasts, np.zeros(count, np.int64)
+
+    kept = chunk if len(requests) <= _KEPT else chunk.__wrapped__
+
     def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
-        for first in range(0, len(requests), BLOCK):
-            count = min(BLOCK, len(requests) - first)
-            means, leasts = (draw_sheet(drawn, requests, 0, first, count) for drawn in (mean, least))
-            yield means, leasts, np.zeros(count, np.int64)
+        return map(kept, range(0, len(requests), BLOCK))
 
     routes = np.unique(requests.route).tolist()
     sums = DemandSums(network, routes, bool(requests.background), True, any_keys, settled, even_clients)

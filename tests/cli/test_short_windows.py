@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cli.tables.forecast.steadiness import points_lines, unsettled_lines
 
 from cli.parse.failure import parse_failure
 from cli.parse.slo import parse_slo
-from cli.tables import failures as failure_tables
-from cli.tables import plan as plan_tables
-from cli.tables import timeline as timeline_tables
+from cli.tables.experiments import failures as failure_tables
+from cli.tables.experiments import plan as plan_tables
+from cli.tables.experiments import timeline as timeline_tables
+from cli.tables.forecast.steadiness import points_lines, unsettled_lines
 from models.store import spec_of
 from sim.capacity.growth import Growth
 from sim.capacity.health import HealthAssessment, HealthCheck, assess

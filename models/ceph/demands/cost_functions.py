@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -76,11 +77,11 @@ class CostFunctions:
         """The inputs of the state."""
         spec = self.spec
         chunks = self._chunks
-        allocated = sum(self.bluestore.write_plan(chunk).allocated_bytes for chunk in chunks) / len(chunks)
+        allocated = sum(n * self.bluestore.write_plan(chunk).allocated_bytes for chunk, n in chunks.items())
         return StateInputs(
             object_bytes=self.object_bytes,
-            shards_per_object=float(len(chunks) * spec.pools.data.width),
-            allocated_bytes_per_shard=allocated,
+            shards_per_object=float(chunks.total() * spec.pools.data.width),
+            allocated_bytes_per_shard=allocated / chunks.total(),
             alloc_unit_bytes=self.bluestore.min_alloc_bytes,
             osds=spec.osds,
             device_bytes=spec.device.capacity / spec.hosts.osds_per_drive,
@@ -93,11 +94,12 @@ class CostFunctions:
         )
 
     @property
-    def _chunks(self) -> list[int]:
-        """Bytes of a replica or chunk of each RADOS object of an object."""
-        size = round(self.object_bytes)
-        parts = stripes(size) if self.spec.access.cuts else (size,)
-        return [self.spec.pools.data.chunk_bytes(part) for part in parts]
+    def _chunks(self) -> Counter[int]:
+        """Number of RADOS objects of an object by the bytes of a replica or chunk."""
+        size, chunks = round(self.object_bytes), Counter[int]()
+        for part, count in (stripes(size) if self.spec.access.cuts else Counter([size])).items():
+            chunks[self.spec.pools.data.chunk_bytes(part)] += count
+        return chunks
 
     @cached_property
     def state(self) -> ClusterState:

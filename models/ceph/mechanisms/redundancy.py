@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -139,13 +140,14 @@ def default_plugin(release: Release) -> Plugin:
     return "isa" if since(release, "tentacle") else "jerasure"
 
 
-def stripes(
-    size_bytes: int, head_bytes: int = RGW_OBJECT_BYTES, stripe_bytes: int = RGW_OBJECT_BYTES
-) -> tuple[int, ...]:
-    """Return the sizes of the RADOS objects of an S3 object: the head, which even an empty one has, then stripes."""
+def stripes(size_bytes: int, head_bytes: int = RGW_OBJECT_BYTES, stripe_bytes: int = RGW_OBJECT_BYTES) -> Counter[int]:
+    """Return the number of RADOS objects of each size of an S3 object: the head, which even an empty one has, stripes.
+
+    A number for each size, as 60 TiB are 16 million objects of two sizes.
+    """
     head = min(size_bytes, head_bytes)
     whole, rest = divmod(size_bytes - head, stripe_bytes)
-    return (head, *[stripe_bytes] * whole, *([rest] if rest else []))
+    return Counter([head]) + Counter({stripe_bytes: whole, rest: 1 if rest else 0})
 
 
 def round_up(size_bytes: float, unit_bytes: int) -> int:

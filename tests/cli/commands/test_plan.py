@@ -18,7 +18,7 @@ from sim.capacity.contradictions import Contradiction
 from sim.capacity.growth import Growth
 from sim.capacity.health import assess
 from sim.capacity.plan import plan
-from tests.browser import CHROMIUM, opened
+from tests.browser import CHROMIUM, WIDTHS, opened
 from tests.paths import EXAMPLES
 from tests.specs import minio
 from traces.spec.spec_file import load_mapping, validated
@@ -211,7 +211,7 @@ def test_growth_that_does_not_fit_is_one_line(capsys, files):
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-@pytest.mark.parametrize("width", [1400, 800])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_charts_are_drawn(tmp_path, result, width):
     path = tmp_path / "plan.html"
     write_plan_page(result, path, "a plan")

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -12,6 +12,7 @@ from models.ceph.mechanisms.bluestore import METADATA_BYTES, BlueStore, deferred
 from models.ceph.mechanisms.compression import Compression
 from models.ceph.mechanisms.redundancy import Protection, stripes
 from models.ceph.mechanisms.releases import RELEASES, since
+from tests.profiles import examples
 
 KIB, MIB = 1 << 10, 1 << 20
 EC42, EC21, THREE = Protection(data=4, parity=2), Protection(data=2, parity=1), Protection(replicas=3)
@@ -99,7 +100,7 @@ def test_space_amplification(settings, size, protection, amplification):
 
 
 @given(settings_of_any_release, st.integers(1, 64 * MIB), st.sampled_from([EC42, EC21, THREE]))
-@settings(max_examples=60)
+@examples(60)
 def test_space_is_never_less_than_the_protection_needs(rules, size, protection):
     ideal = protection.width / protection.data_shards
     amplification = space_amplification(rules, size, protection)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.ceph.cluster.stations import Stations
@@ -25,6 +25,7 @@ from sim.engine.outcome import Failure, Outcome, Program
 from sim.engine.reference import engine as simpy_engine
 from sim.simulate import simulate
 from tests.paths import EXAMPLES
+from tests.profiles import examples
 from tests.sim.engine.test_engines import assert_identical
 from traces.errors import InputError
 from traces.workload.generate import generate
@@ -316,7 +317,7 @@ def test_recovery_by_release():
     assert recovery_s(np.zeros(2), np.zeros(2), "reef", "ssd") == 0
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.integers(1, 200), st.integers(1, 6), st.sets(st.integers(0, 11)), st.integers(0, 9))
 def test_those_that_are_left_serve_in_order(groups, width, down, seed):
     placed = place(groups, width, 12, 1, seed=seed)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.ceph.cluster.placement_rows import PlacementRows
@@ -16,6 +16,7 @@ from models.ceph.faults.fault_timeline import fault_timeline
 from models.ceph.faults.recovery import duration_s, failed_osds, is_backfill, missed_writes, returning
 from models.ceph.spec.spec import CephSpec
 from models.store import spec_of
+from tests.profiles import examples
 
 OBJECT_BYTES = 4096
 WORKLOAD = {"rate": 100, "duration": 60, "object_size": "4KiB", "mix": {"PUT": 3, "GET": 6, "DELETE": 1}}
@@ -88,7 +89,7 @@ def test_backfill_compares_all_objects():
     assert compared == pytest.approx(1.4 * logged)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(1, 1000), st.sampled_from(["pacific", "quincy", "reef", "squid"]))
 def test_more_writes_take_longer(written, release):
     short, long = (work(ceph({"missed_writes": n}, release=release))[2] for n in (written, 2 * written))

@@ -82,19 +82,20 @@ def test_chunks_hold_the_object(protection, size):
     assert reached <= protection.data_shards
 
 
-@given(st.integers(0, 100 * MIB))
+@given(st.one_of(st.integers(0, 100 * MIB), st.integers(0, 60 << 40)))
 def test_stripes_hold_the_object(size):
     parts = stripes(size)
-    assert sum(parts) == size
-    assert all(part == 4 * MIB for part in parts[:-1])
-    assert 0 <= parts[-1] <= 4 * MIB
-    assert len(parts) == max(1, -(-size // (4 * MIB)))
+    assert sum(part * count for part, count in parts.items()) == size
+    assert parts.total() == max(1, -(-size // (4 * MIB)))
+    assert sum(count for part, count in parts.items() if part != 4 * MIB) <= 1
+    assert all(0 <= part <= 4 * MIB and count > 0 for part, count in parts.items())
 
 
 def test_head_and_stripes_may_differ_in_size():
-    assert stripes(20, 4, 8) == (4, 8, 8)
-    assert stripes(3, 4, 8) == (3,)
-    assert stripes(21, 4, 8) == (4, 8, 8, 1)
+    assert stripes(20, 4, 8) == {4: 1, 8: 2}
+    assert stripes(3, 4, 8) == {3: 1}
+    assert stripes(0, 4, 8) == {0: 1}
+    assert stripes(21, 4, 8) == {4: 1, 8: 2, 1: 1}
 
 
 def test_coding_has_the_measured_speed():

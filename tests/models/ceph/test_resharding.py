@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -32,6 +32,7 @@ from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Failure, Outcome, Program
 from sim.engine.reference import engine as simpy_engine
 from tests.networks import closed, poisson
+from tests.profiles import examples
 from tests.sim.engine.test_engines import assert_identical
 from traces.errors import InputError
 
@@ -108,7 +109,7 @@ def test_buckets_that_cross_the_limit_together_wait_for_each_other():
     assert [e.at_s for e in alone[1:]] == [e.end_s for e in alone[:-1]]
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(
     st.sampled_from(RELEASES), st.floats(0.1, 5000), st.floats(0, 1e6), st.floats(0, 1e8), st.integers(1, 64),
     st.integers(1, 6), st.integers(1, 4),

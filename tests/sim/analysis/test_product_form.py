@@ -25,6 +25,7 @@ from sim.analysis.product_form import closed_means, open_means, why_not
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from tests.networks import closed, one_station, poisson
+from tests.profiles import examples
 from traces.random_streams import uniforms
 from traces.trace import Pacing
 from traces.workload.distributions import Deterministic, Exponential, Hyperexponential
@@ -57,7 +58,7 @@ def test_single_servers_are_as_the_recursion_says(demand_s, delay_s, clients):
     assert jobs == pytest.approx(expected_jobs, rel=1e-7, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.lists(st.tuples(st.floats(0.01, 10), st.integers(1, 4)), min_size=1, max_size=3), st.integers(1, 6))
 def test_several_servers_are_as_all_states_say(stations, clients):
     demand, servers = (np.array(column, float) for column in zip(*stations, strict=True))

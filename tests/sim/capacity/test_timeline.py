@@ -21,7 +21,7 @@ from sim.capacity.tables import states_table
 from sim.capacity.timeline import BATCHES, WARM_UP, StateWindow, TimelinePlan, _figures, simulated, timeline
 from sim.parallel.result_cache import ResultFolder
 from sim.simulate import simulate
-from tests.browser import CHROMIUM, opened
+from tests.browser import CHROMIUM, WIDTHS, opened
 from tests.cli.pages.test_report import header_of
 from tests.paths import EXAMPLES
 from tests.runs import run_of
@@ -70,6 +70,7 @@ def same(one, other) -> bool:
     return json.dumps(without_times(one)) == json.dumps(without_times(other))
 
 
+@pytest.mark.nightly("processes are those of validations, whose test runs many times a day")
 def test_workers_find_the_same(found):
     assert same(timeline(small(), PLAN, workers=2), found)
 
@@ -395,7 +396,7 @@ def test_the_page_begins_with_what_was_asked_what_was_found_and_how_sure(tmp_pat
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-@pytest.mark.parametrize("width", [1400, 800])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_charts_are_drawn(tmp_path, found, width):
     path = tmp_path / "page.html"
     timeline_page.write_timeline_page(found, path, "small as it fills")

@@ -10,7 +10,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.network.background import Background
@@ -29,6 +29,7 @@ from sim.engine.outcome import JITTER_STREAM, Outcome, Program
 from sim.engine.reference import engine as simpy_engine
 from tests.networks import networks, poisson, requests_for
 from tests.paths import EXAMPLES
+from tests.profiles import random_examples
 from traces.workload.distributions import Exponential
 from traces.workload.generate import generate
 
@@ -173,7 +174,7 @@ def test_a_fault_after_the_end_changes_no_response(path, workload, fault):
 
 
 @given(networks(), st.data())
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@random_examples(50)
 def test_further_stations_change_nothing_else_in_random_networks(network, data):
     requests = data.draw(requests_for(network))
     wider, new = with_others(network)
@@ -183,7 +184,7 @@ def test_further_stations_change_nothing_else_in_random_networks(network, data):
 
 
 @given(networks(), st.data())
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@random_examples(50)
 def test_a_further_visit_leaves_the_demands_of_the_others_as_they_were(network, data):
     requests = data.draw(requests_for(network))
     further = Visit(len(network.stations), ServiceDemand(constant=1.0, distribution=Exponential()))

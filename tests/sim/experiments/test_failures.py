@@ -29,7 +29,7 @@ from sim.experiments.failures import FailureExperiment, failures
 from sim.experiments.sweep import Settings
 from sim.replication.replicate import Precision, seed_of
 from sim.simulate import simulate
-from tests.browser import CHROMIUM, opened
+from tests.browser import CHROMIUM, WIDTHS, opened
 from tests.paths import EXAMPLES
 from tests.sim.engine.test_engines import assert_identical
 from traces.errors import InputError
@@ -390,7 +390,7 @@ def test_the_example_can_lose_a_drive():
     assert not simulate(spec).failed.any()
 
 
-@pytest.mark.parametrize("width", [1400, 800])
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_the_page_is_drawn_whole(tmp_path, width):

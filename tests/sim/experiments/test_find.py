@@ -164,6 +164,7 @@ def test_the_evidence_is_every_value_tried():
     assert result.unit == "1/s"
 
 
+@pytest.mark.nightly("processes are those of sweeps, whose test runs many times a day")
 def test_the_number_of_workers_changes_nothing():
     assert found(variants(workers=2), "max rate", "GET.p99<3ms") == found(variants(), "max rate", "GET.p99<3ms")
 

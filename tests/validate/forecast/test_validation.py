@@ -77,7 +77,7 @@ def right(folder) -> Validation:
 
 @pytest.fixture(scope="module")
 def wrong(folder) -> Validation:
-    return validate(load_spec(EXAMPLE, SLOWER), runs_in(folder), workers=2)
+    return validate(load_spec(EXAMPLE, SLOWER), runs_in(folder))
 
 
 def test_the_right_model_is_within_tolerance(right):
