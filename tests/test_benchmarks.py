@@ -83,8 +83,8 @@ LIVE = {
     "page_cache.py": ("minio box", "measure --out out --cache 1MiB --requests 20"),
 }  # fmt: skip
 """What a tiny run on a live store needs, and its arguments."""
-MEASURED = ("box/minio_failures.py", "box/minio_sweep.py")
-"""Programs that measure in every run of the tests: in a box and with faults, and on plain folders."""
+MEASURED = ("box/minio_garbage.py",)
+"""Programs that measure in every run of the tests; campaigns have tests of their own."""
 
 ON_THEIR_OWN = {"readers/fuzz_readers.py"}
 """Programs that must import the packages themselves, because they instrument them."""

@@ -16,7 +16,7 @@ from models.store import spec_of
 from sim.capacity.growth import Growth
 from sim.capacity.health import HealthAssessment, HealthCheck, assess
 from sim.capacity.plan import plan
-from sim.capacity.timeline import Plan, timeline
+from sim.capacity.timeline import TimelinePlan, timeline
 from sim.experiments.failures import FailureExperiment, failures
 from sim.experiments.sweep import Settings
 from sim.replication.steadiness import Unsettled
@@ -85,7 +85,7 @@ def test_failures_warn_of_short_windows() -> None:
 
 def test_a_timeline_warns_of_short_windows() -> None:
     def opening(rate: float, window_s: float) -> list[str]:
-        result = timeline(spec_of(ceph(rate), "spec"), Plan(1e3, 1e4, states=2, window_s=window_s))
+        result = timeline(spec_of(ceph(rate), "spec"), TimelinePlan(1e3, 1e4, states=2, window_s=window_s))
         return [line for line in timeline_tables.opening(result) if line.startswith("warning")]
 
     (line,) = opening(HEAVY, 1.0)

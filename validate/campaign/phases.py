@@ -70,9 +70,9 @@ def phases_of(run: Run) -> Phases:
         return {"all": (0.0, end_s)}
     at_s, until_s = float(staged[0]["at"]), staged[0]["until"]
     last_s = float(np.nanmax(run.column("arrival_s")))
-    if until_s is None:
-        return {"before": (SETTLED_S, at_s), "during": (at_s, last_s)}
-    return {"before": (SETTLED_S, at_s), "during": (at_s, float(until_s)), "after": (float(until_s), last_s)}
+    ended_s = last_s if until_s is None else float(until_s)
+    found = {"before": (SETTLED_S, at_s), "during": (at_s, ended_s), "after": (ended_s, last_s)}
+    return {name: (from_s, end_s) for name, (from_s, end_s) in found.items() if from_s < end_s}
 
 
 def figures_of(run: Run, phases: Phases) -> dict[str, PhaseFigures]:
