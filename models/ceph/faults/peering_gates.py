@@ -26,8 +26,6 @@ from models.network.station import Group, Member, Station
 from models.shared.steps import Step, check, joined
 from traces.errors import InputError
 
-TABLE = 1
-"""Index of the placement table of the gates."""
 _MAX_WRITERS = 128
 """Number of reshard gates at most; if more requests are blocked, several pass a gate together."""
 
@@ -44,10 +42,21 @@ class PeeringGates:
     """
 
     def __init__(
-        self, spec: CephSpec, rows: PlacementRows, timeline: FaultTimeline, add: Callable[[Station], int], group: int
-    ):  # fmt: skip
-        """`add` adds a station to the network and returns its index; `group` is the index of the reshard group."""
-        self.spec, self.rows, self.timeline, self._add = spec, rows, timeline, add
+        self,
+        spec: CephSpec,
+        rows: PlacementRows,
+        timeline: FaultTimeline,
+        add: Callable[[Station], int],
+        table: int,
+        group: int,
+    ):
+        """Add the gates.
+
+        Args:
+            add: adds a station to the network and returns its index.
+            table, group: indices of the placement table of the gates, and of the reshard group.
+        """
+        self.spec, self.rows, self.timeline, self._add, self._table = spec, rows, timeline, add, table
         self.groups: tuple[Group, ...] = ()
         self.scenario: list[Action] = []
         self._columns: list[NDArray[np.int32]] = []
@@ -77,7 +86,7 @@ class PeeringGates:
         first = self._open_gate + 1
         for bucket in sorted({event.bucket for event in self.timeline.reshards}):
             gates = Gates.of(
-                settings, self.spec.release, group=group, first=first, writers=writers, columns=(TABLE, 0)
+                settings, self.spec.release, group=group, first=first, writers=writers, columns=(self._table, 0)
             )  # fmt: skip
             stations = [self._add(station) for station in gates.stations(bucket)]
             first = stations[-1] + 1
@@ -152,7 +161,7 @@ class PeeringGates:
         for rows, gate in gates:
             column[rows] = gate
         self._columns.append(column)
-        return check(Member(TABLE, len(self._columns) - 1))
+        return check(Member(self._table, len(self._columns) - 1))
 
     def _column(self) -> NDArray[np.int32]:
         return np.full(self.rows.count, self._open_gate, np.int32)

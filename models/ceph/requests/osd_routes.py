@@ -18,10 +18,10 @@ from models.ceph.requests.transfers import Transfers
 from models.ceph.spec.spec import CephSpec
 from models.network.route import Chance, words
 from models.network.service_demand import ServiceDemand
-from models.shared import steps
 from models.shared.steps import (
     Stages,
     Step,
+    access,
     acquire,
     changed,
     check,
@@ -206,13 +206,13 @@ class OsdRoutes:
         return _more(self.spec.osd.read, per_byte_s).per_shard(parts)
 
     def _accesses(self, osd: Osd, accesses: tuple[DeviceAccess, ...], parts: float = 1) -> Step:
-        return joined(self._access(osd, access, parts) for access in accesses)
+        return joined(self._access(osd, each, parts) for each in accesses)
 
-    def _access(self, osd: Osd, access: DeviceAccess, parts: float) -> Step:
-        on_drive, overlapping = access.on == "drive", access.overlapping.per_shard(parts)
+    def _access(self, osd: Osd, cost: DeviceAccess, parts: float) -> Step:
+        on_drive, overlapping = cost.on == "drive", cost.overlapping.per_shard(parts)
         waited = use(osd.latency if on_drive else self.at.latency, overlapping)
-        made = steps.access(osd.drive if on_drive else osd.db, access.exclusive.per_shard(parts), waited)
-        return sometimes([made], Chance(access.fraction))[0] if access.fraction < 1 else made
+        made = access(osd.drive if on_drive else osd.db, cost.exclusive.per_shard(parts), waited)
+        return sometimes([made], Chance(cost.fraction))[0] if cost.fraction < 1 else made
 
     def _write(self, kind: Kind) -> Stages:
         """The OSDs receive the RADOS objects and commit them."""
@@ -223,7 +223,7 @@ class OsdRoutes:
         written = self.costs.deferred_write(kind.chunk_bytes)
         wait = () if self.at.batches is None else check(self.at.batches)
         return [
-            wait + hold(osd.throttle, steps.access(osd.drive, written))
+            wait + hold(osd.throttle, access(osd.drive, written))
             for streams in kind.windows if kind.deferred
             for osd in (self.at.osd(stream, member) for stream in streams for member in range(self.width))
         ]  # fmt: skip

@@ -412,7 +412,7 @@ def test_reasons_for_slowness_multiply():
 
 def test_without_events_nothing_is_added():
     network, _ = compile_spec(ceph(), generate(ceph().workload, 0))
-    assert len(network.placements) == 1 and len(network.groups) == 1 and not network.scenario
+    assert len(network.placements) == 5 and len(network.groups) == 1 and not network.scenario
     assert Discipline.GATE not in {station.discipline for station in network.stations}
 
 
