@@ -21,29 +21,13 @@ from sim.demands.visit_places import stations_by_visits, stations_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
+from tests.networks import joined_tables
 from tests.sim.engine.test_engines import assert_identical
 
 STATIONS = 7
 
 
-@st.composite
-def joined_tables(draw) -> JoinedTable:
-    """Tables of any content, also with near coordinators that do not exist, or are named twice."""
-    random = np.random.default_rng(draw(st.integers(0, 2**32)))
-    keys, per_epoch, epochs, near = (draw(st.integers(*limits)) for limits in ((1, 5), (1, 4), (1, 3), (0, 3)))
-    of_key, of_coordinator, columns = (draw(st.integers(1, 3)) for _ in range(3))
-    joins = near + draw(st.integers(1, 4))
-
-    def some(low: int, high: int, *shape: int) -> np.ndarray:
-        return random.integers(low, high, shape).astype(np.int32)
-
-    return JoinedTable(
-        some(0, STATIONS, keys, of_key),
-        some(0, STATIONS, epochs * per_epoch, of_coordinator),
-        some(-of_key - of_coordinator, STATIONS, joins, columns),
-        some(0, joins - near, epochs, keys),
-        some(-1, per_epoch + 1, keys, near),
-    )
+tables = st.integers(1, 3).flatmap(lambda columns: joined_tables(STATIONS, columns))
 
 
 def whole(table: JoinedTable) -> np.ndarray:
@@ -59,7 +43,7 @@ def whole(table: JoinedTable) -> np.ndarray:
     return np.array(rows, np.int32)
 
 
-@given(joined_tables(), st.data())
+@given(tables, st.data())
 def test_rows_and_counts_are_those_of_the_whole_table(table, data):
     expected = whole(table)
     assert len(table) == len(expected) and table.shape == expected.shape
@@ -90,7 +74,7 @@ def _requests(count: int) -> Requests:
     )  # fmt: skip
 
 
-@given(joined_tables())
+@given(tables)
 def test_a_sheet_has_the_stations_of_the_whole_table(table):
     joined, requests = _network(table, Member(0, 0)), _requests(20)
     plain = replace(joined, placements=(whole(table),))
@@ -98,7 +82,7 @@ def test_a_sheet_has_the_stations_of_the_whole_table(table):
     assert joined.first_station(Member(0, 0)) == plain.first_station(Member(0, 0))
 
 
-@given(joined_tables(), st.sampled_from(Choice), st.data())
+@given(tables, st.sampled_from(Choice), st.data())
 def test_both_engines_bind_attempts_to_the_same_coordinators(table, choice, data):
     """The plain network has the same members as groups of stations for a single key, so its results are the same."""
     group = Group(choice, table.coordinators, 0, "coordinators")
