@@ -16,10 +16,10 @@ from models.bob.places import Places
 from models.bob.routes import Kind, Routes
 from models.bob.spec import BobSpec
 from models.bob.stations import Stations, slowdowns
+from models.devices.hdd_scheduling import HddQueue, hdd_queue
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.shared.background import with_background
-from models.shared.hdd_scheduling import HddQueue, hdd_queue
 from traces.distinct_rows import distinct_rows
 from traces.operations import GET, OPS, Op
 from traces.random_streams import stream_id, uniforms

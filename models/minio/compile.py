@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from models.devices.hdd_scheduling import HddQueue, hdd_queue
 from models.minio.background.maintenance import healed_s, with_maintenance
 from models.minio.background.movement import moved_pools
 from models.minio.cluster.cached import cached
@@ -30,7 +31,6 @@ from models.network.route import Route
 from models.network.scenario import Action
 from models.shared.background import with_background
 from models.shared.faults import outage_actions
-from models.shared.hdd_scheduling import HddQueue, hdd_queue
 from models.shared.links import acknowledged_rounds
 from models.shared.multipart import simulated_parts
 from traces.distinct_rows import distinct_rows

@@ -12,11 +12,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from models.devices.hdd_scheduling import HddQueue, hdd_queue
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.placement import key_hashes
 from models.shared.background import with_background
-from models.shared.hdd_scheduling import HddQueue, hdd_queue
 from models.shared.multipart import simulated_parts
 from models.swift.cluster.epochs import epochs_of
 from models.swift.cluster.places import Places

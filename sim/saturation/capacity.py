@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from models.devices.hdd_scheduling import DRIVE
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.station import Station
-from models.shared.hdd_scheduling import DRIVE
 from models.store import Spec, before, compile_spec
 from sim.demands.run_end import compile_until_end, latest_end_s
 from sim.demands.visit_places import stations_of

@@ -13,8 +13,8 @@ from models.ceph.cluster.placement_rows import PARALLEL_STREAMS
 from models.ceph.mechanisms.filestore import distinct
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.spec.spec import CephSpec
+from models.devices.hdd_scheduling import HddQueue, of_clients
 from models.network.placement import key_hashes
-from models.shared.hdd_scheduling import HddQueue, of_clients
 from traces.operations import GET, PUT
 from traces.trace import Trace
 

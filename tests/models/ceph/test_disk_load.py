@@ -10,7 +10,7 @@ import pytest
 from models.ceph.compile import compile
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.demands.disk_load import DiskLoad, disk_load, disk_queue
-from models.shared.hdd_scheduling import busy_s
+from models.devices.hdd_scheduling import busy_s
 from tests.ceph_clusters import ceph, latency_s
 from traces.trace import Pacing, Trace
 from traces.workload.generate import generate

@@ -11,9 +11,9 @@ import models.minio.compile
 import models.swift.compile
 from models.devices.devices import DEVICE_PRESETS
 from models.devices.drive_times import DriveTimes
+from models.devices.hdd_scheduling import busy_s
 from models.network.demand_sheet import Requests
 from models.network.network import Network
-from models.shared.hdd_scheduling import busy_s
 from models.store import Spec, compile_spec, spec_of, store_of
 from sim.simulate import simulate
 from traces.statistics.summary import latencies
