@@ -64,7 +64,7 @@ TINY = {
     "box/swift_box.py": "--out runs --predict-only",
     "box/swift_failures.py": "--out runs --predict-only --seeds 1 --only 'light-*'",
     "box/swift_large_objects.py": "--out runs --predict-only",
-    "interval_coverage.py": "--size 0.04 --load closed",
+    "interval_coverage.py": "--size 0.01 --load closed",
     "engine/engines.py": "--size 0.001 --rounds 1",
     "engine/fuzz_kernel.py": "--seconds 0.1 --inputs 10 --library debug.so",
     "engine/scale.py": "--size 0.001 --rounds 1",
