@@ -52,7 +52,10 @@ prediction runs.
 TINY = {
     "box/minio_box_table.py": "runs --seeds 1 --light",
     "box/minio_healing.py": "runs --cpu 0.01 --seeds 1",  # no replaced drive: MinIO takes minutes to heal one
-    "interval_coverage.py": "--size 0.04 --load closed",
+    "box/swift_box.py": "--out runs --predict-only",
+    "box/swift_failures.py": "--out runs --predict-only --seeds 1 --only 'light-*'",
+    "box/swift_large_objects.py": "--out runs --predict-only",
+    "interval_coverage.py": "--size 0.01 --load closed",
     "engine/engines.py": "--size 0.001 --rounds 1",
     "engine/fuzz_kernel.py": "--seconds 0.1 --inputs 10 --library debug.so",
     "engine/scale.py": "--size 0.001 --rounds 1",
