@@ -205,7 +205,7 @@ def saturation_of(spec: Spec, trace: Trace) -> Iterator[tuple[Resource, float]]:
     saturated = at_saturation(spec, with_enough_requests(spec, trace))
     resources, limit = saturated.demands.resources, saturated.limit
     most_ops = saturation_ops(saturated.demands)
-    for k in _needed(saturated.network, saturated.demands):
+    for k in _ranked(saturated.network, saturated.demands):
         ops = limit.ops if limit and limit.station == resources[k].name else most_ops[k]
         if math.isfinite(resources[k].servers) and math.isfinite(ops):
             yield resources[k], float(ops)
@@ -215,10 +215,13 @@ def _without_faults(spec: Spec, trace: Trace) -> Spec:
     return before(spec, latest_end_s(spec, trace)) if spec.faults else spec
 
 
-def _needed(network: Network, demands: Demands) -> list[int]:
-    """Return the resources that requests visit, other than gates."""
+def _ranked(network: Network, demands: Demands) -> list[int]:
+    """Return the resources that requests visit, other than gates, by demand per server; infinite servers last."""
     gates = {k for k, s in enumerate(network.stations) if s.discipline.is_gate}
-    return [k for k, r in enumerate(demands.resources) if demands.requested[k] and not gates.issuperset(r.stations)]
+    shown = [k for k, r in enumerate(demands.resources) if demands.requested[k] and not gates.issuperset(r.stations)]
+    servers = np.array([resource.servers for resource in demands.resources])
+    load = np.where(np.isinf(demands.high_s), demands.low_s, demands.high_s) / servers
+    return sorted(shown, key=lambda k: (math.isinf(servers[k]), -load[k]))
 
 
 def bounds(
@@ -316,9 +319,7 @@ class _Mix:
     @property
     def ranked(self) -> list[int]:
         """The resources visited, by demand per server; infinite servers last."""
-        shown = _needed(self.network, self.demands)
-        load = np.where(np.isinf(self.high_s), self.low_s, self.high_s) / self.servers
-        return sorted(shown, key=lambda k: (math.isinf(self.servers[k]), -load[k]))
+        return _ranked(self.network, self.demands)
 
 
 def _finite(value: float) -> float | None:
