@@ -8,18 +8,17 @@ from pydantic import Field, model_validator
 
 from models.bob import presets
 from models.devices.drive_times import DriveTimes
+from models.devices.processors import BARE_COUNT, Cores
 from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
-from models.shared.internode import Internode
 from models.shared.presets import PRESETS_OF, with_preset
 from models.shared.prices import Price, PriceList
-from models.shared.processors import BARE_COUNT, Cores
+from models.shared.store_spec import Internode
 from traces.operations import Op, S3Op
 from traces.spec.field_notes import Basis, LinkRate, Unit
 from traces.spec.fit_bounds import Fit
 from traces.spec.units import MOST_COUNT, Bytes, BytesPerSecond, Fraction
 from traces.workload.distributions import Strict
 
-_EXAMPLE = "Bob's example configuration: config-examples/node.yaml"
 _CODE = "Bob's default: bob-common/src/configs/node.rs"
 
 

@@ -13,12 +13,12 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from models.devices.processors import BARE_COUNT, Cores
 from models.network.discipline import Discipline
 from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Bound, Choice, Group, Station
 from models.shared.client_policy import ClientPolicies
 from models.shared.links import link
-from models.shared.processors import BARE_COUNT, Cores
 from models.shared.steps import Step, at_rate, visit
 from traces.operations import Op
 from traces.spec.field_notes import Basis, LinkRate

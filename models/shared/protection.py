@@ -53,13 +53,13 @@ class Protection:
         return np.asarray(self.width - np.asarray(lost), np.int64)
 
     def can_read(self, lost: Counts) -> NDArray[np.bool_]:
-        """Return whether objects that lost so many parts can be read, same shape as `lost`."""
+        """Return whether objects that lost this number of parts can be read, same shape as `lost`."""
         return np.asarray(self.left(lost) >= self.read_quorum)
 
     def can_write(self, lost: Counts) -> NDArray[np.bool_]:
-        """Return whether objects can be written where so many places of parts are lost, same shape as `lost`."""
+        """Return whether objects can be written if this number of places of parts is lost, same shape as `lost`."""
         return np.asarray(self.left(lost) >= self.write_quorum)
 
     def lacking(self, lost: int) -> int:
-        """Return the number of parts that a write needs elsewhere (hinted handoff) if so many places are lost."""
+        """Return the number of parts that a write needs elsewhere (hinted handoff) if this number of places is lost."""
         return max(0, self.write_quorum - self.width + lost)

@@ -11,11 +11,11 @@ from typing import Annotated
 
 from pydantic import Field
 
+from models.devices.processors import BARE_COUNT, Cores
 from models.network.discipline import Discipline
 from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Station
 from models.shared.links import link
-from models.shared.processors import BARE_COUNT, Cores
 from models.shared.steps import Step, at_rate, send, use
 from traces.spec.field_notes import Basis, LinkRate
 from traces.spec.units import BytesPerSecond

@@ -17,7 +17,7 @@ from validate.lab.box.shape import Shape, read_shape
 from validate.lab.registry import kind_of
 from validate.lab.store import Form
 
-Values = dict[str, Any]
+Values = dict[str, object]
 """Values by dotted path."""
 
 Figure = Literal["p25", "p50", "mean", "client_cpu"]
@@ -88,7 +88,7 @@ class CampaignFile(Strict):
 
     store: str = Field(description="Store of the lab.")
     form: FormSection = Field(FormSection(), description="Hosts and drives.")
-    shape: str | dict[str, Any] | None = Field(
+    shape: str | Values | None = Field(
         None, description="Drives and links of the box: a file, or its content; absent: plain folders on loopback."
     )
     options: dict[str, str] = Field({}, description="Options of the store.")

@@ -6,7 +6,6 @@ import fnmatch
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +17,7 @@ from traces.spec.spec_file import replaced, validated
 from traces.trace import Trace
 from traces.workload.generate import generate
 from traces.workload.workload import Workload
-from validate.campaign.campaign import Campaign, Load
+from validate.campaign.campaign import Campaign, Load, Values
 from validate.lab.fault_text import parse_lab_fault
 from validate.lab.faults import LabFault
 from validate.lab.store import Form
@@ -44,7 +43,7 @@ class Cell:
     options: tuple[tuple[str, str], ...]
     policies: ClientPolicies
     faults: tuple[LabFault, ...]
-    workload: dict[str, Any]
+    workload: Values
 
     @property
     def is_disturbed(self) -> bool:
@@ -134,7 +133,7 @@ def _cell(campaign: Campaign, load: Load, source: str) -> Cell:
     return cell
 
 
-def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+def _merged(first: Values, second: Values) -> Values:
     """Return the fields of both; clients and a rate exclude each other, and the second one's count."""
     other = {"clients": "rate", "rate": "clients"}
     dropped = {other[name] for name in second if name in other}

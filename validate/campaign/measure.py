@@ -9,7 +9,7 @@ from typing import Any
 
 from traces.errors import InputError
 from traces.run import Run
-from validate.campaign.campaign import Campaign, Limits
+from validate.campaign.campaign import Campaign, Limits, Values
 from validate.campaign.cells import Cell
 from validate.lab import lab
 from validate.lab.box.set_up import with_accesses
@@ -114,7 +114,7 @@ def _measured(campaign: Campaign, window: Window, store: Store, out: Path, size:
             continue
         if store.box is not None:
             run = with_accesses(store.box, run)
-        facts: dict[str, Any] = {"load": cell.name, "repeat": window.repeat, "size": size, "discarded": tries}
+        facts: Values = {"load": cell.name, "repeat": window.repeat, "size": size, "discarded": tries}
         if kind.placement is not None and campaign.file.keep and not cell.is_disturbed:
             facts["placement"] = kind.placement.recorded(store, trace)
         window.folder.parent.mkdir(parents=True, exist_ok=True)

@@ -125,7 +125,7 @@ def spec_for(campaign: Campaign, cell: Cell, run: Run, values: Mapping[str, Any]
         InputError: a value is wrong, or the model has no such fault.
     """
     source = f"{campaign.spec_path} for {cell.name}"
-    data: dict[str, Any] = dict(campaign.spec)
+    data = dict(campaign.spec)
     if policies := run.info.get("client_policies"):
         checked = recorded_policies(run, source)
         policies = policies if checked is None or checked.timeout is not None else {**policies, "timeout": None}

@@ -9,11 +9,11 @@ from pydantic import BeforeValidator, Field, model_validator
 from models.ceph.mechanisms.redundancy import ProtectionField
 from models.ceph.mechanisms.resharding import Resharding
 from models.devices.devices import PRESETS, DeviceField
+from models.devices.processors import BARE_COUNT, ProcessorCores
 from models.network.service_demand import Demand, ServiceDemand
 from models.shared.caches import Cache
 from models.shared.clients import ClientMachines, Nic
 from models.shared.prices import Price, PriceList
-from models.shared.processors import BARE_COUNT, ProcessorCores
 from models.shared.store_spec import Link
 from traces.operations import S3Op
 from traces.spec.field_notes import Basis, FittedAt, LinkRate, Unit

@@ -28,9 +28,9 @@ from models.ceph.spec.sections import (
     Pools,
 )
 from models.devices.devices import PRESETS, DeviceField
+from models.devices.processors import ProcessorCores
 from models.shared.background import BackgroundWork
 from models.shared.faults import refuse_instant_failures
-from models.shared.processors import ProcessorCores
 from models.shared.proxies import Proxy
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
 from traces.spec.field_notes import Basis
