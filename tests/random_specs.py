@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from models.store import Spec, compile_spec, spec_of
-from tests.paths import EXAMPLES
+from tests.paths import EXAMPLES, SPECS
 from traces.errors import InputError
 from traces.known_names import known_names
 from traces.spec.field_notes import Basis, Unit, note_of
@@ -97,7 +97,7 @@ class RandomSpec:
 def examples() -> tuple[tuple[str, Mapping], ...]:
     """Return the names and mappings of all examples that are specs of stores."""
     found = []
-    for path in sorted(EXAMPLES.rglob("*.yaml")):
+    for path in SPECS:
         data = load_mapping(path)
         if {"store", "workload"} <= data.keys():
             found.append((str(path.relative_to(EXAMPLES)), data))

@@ -37,7 +37,6 @@ EXAMPLES = ROOT / "examples"
 RECORDED = {
     "box/minio_healing.py": {f"light-{op}/1": f"recorded-box/light-{op}" for op in ("get", "put")},
     "box/minio_failures.py": {f"light-{op}/1": f"recorded-box/light-{op}" for op in ("get", "put")},
-    "box/swift_failures.py": {f"light-{op}/1": f"recorded-swift/light-{op}" for op in ("get", "put")},
     "box/minio_box_table.py": {
         f"4x1-box/{op}-4KiB-c1/1": f"recorded-box/light-{op.lower()}" for op in ("GET", "PUT")
     },
@@ -52,9 +51,6 @@ prediction runs.
 TINY = {
     "box/minio_box_table.py": "runs --seeds 1 --light",
     "box/minio_healing.py": "runs --cpu 0.01 --seeds 1",  # no replaced drive: MinIO takes minutes to heal one
-    "box/swift_box.py": "--out runs --predict-only",
-    "box/swift_failures.py": "--out runs --predict-only --seeds 1 --only 'light-*'",
-    "box/swift_large_objects.py": "--out runs --predict-only",
     "interval_coverage.py": "--size 0.01 --load closed",
     "engine/engines.py": "--size 0.001 --rounds 1",
     "engine/fuzz_kernel.py": "--seconds 0.1 --inputs 10 --library debug.so",

@@ -88,6 +88,11 @@ class Network:
         """Return the station of a visit for each request's key hash and member of the group, same shape."""
         return stations_of_members(where, key_hash, members, self.placements, self.groups)
 
+    def positions(self, group: Group) -> int:
+        """Return the number of stations of each member of a group, at one of which a visit is."""
+        joined = self.joined(group)
+        return int(group.members.shape[1]) if joined is None else joined.shape[1]
+
     def joined(self, group: Group) -> JoinedTable | None:
         """Return the joined table whose coordinators are the members of a group; None: they are something else."""
         table = None if group.table is None else self.placements[group.table]
@@ -171,14 +176,10 @@ class Network:
             if action.kind in (ActionKind.DOWN, ActionKind.UP) and self.is_paired(action.target):
                 raise ValueError(f"{action}: a station that shares its server cannot die")
 
-    def _positions(self, group: Group) -> int:
-        joined = self.joined(group)
-        return int(group.members.shape[1]) if joined is None else joined.shape[1]
-
     def _check(self, station: int | Member | Bound) -> None:
         if isinstance(station, Bound):
             if not (0 <= station.group < len(self.groups)) or not (
-                0 <= station.position < self._positions(self.groups[station.group])
+                0 <= station.position < self.positions(self.groups[station.group])
             ):
                 raise ValueError(f"{station} is in no group")
         elif isinstance(station, Member):

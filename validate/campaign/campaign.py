@@ -131,7 +131,7 @@ def read_campaign(path: Path, assignments: Sequence[str] = ()) -> Campaign:
     """Read a campaign; files that it names are found from its folder.
 
     Args:
-        assignments: overrides, as of ``--set``.
+        assignments: overrides, ``path.to.value=VALUE``.
 
     Raises:
         InputError: a file is missing or wrong; the message names it with line or field.

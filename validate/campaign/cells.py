@@ -148,5 +148,5 @@ def chosen(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
     """
     for pattern in patterns:
         if not fnmatch.filter(names, pattern):
-            raise InputError(f"--only {pattern!r}: matches none of {', '.join(names[:4])}{', …' * (len(names) > 4)}")
+            raise InputError(f"load {pattern!r}: matches none of {', '.join(names[:4])}{', …' * (len(names) > 4)}")
     return [name for name in names if not patterns or any(fnmatch.fnmatchcase(name, one) for one in patterns)]

@@ -7,6 +7,7 @@ its address leaves Python.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -247,12 +248,17 @@ def _codes(has: str) -> int:
     return sum(getattr(d, has) << i for i, d in enumerate(DISCIPLINES))
 
 
+def _constant(enum: type[IntEnum]) -> str:
+    """Return the beginning of an enum's constants in C, such as ``ACTION_KIND``."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", enum.__name__).upper()
+
+
 def header() -> str:
     """Return the declarations as a C header."""
     codes = "".join(f"    DISCIPLINE_{d.name} = {d.code},\n" for d in DISCIPLINES)
     enums = [f"enum {{ /* Discipline */\n{codes}    DISCIPLINES,\n}};"]
     enums += [
-        f"enum {{ /* {e.__name__} */\n" + "".join(f"    {e.__name__.upper()}_{m.name} = {m.value},\n" for m in e) + "};"
+        f"enum {{ /* {e.__name__} */\n" + "".join(f"    {_constant(e)}_{m.name} = {m.value},\n" for m in e) + "};"
         for e in ENUMS
     ]
     numbers = [f"#define {name} INT64_C({value})" for name, value in _NUMBERS.items()]

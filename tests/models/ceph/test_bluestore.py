@@ -35,9 +35,9 @@ def space_amplification(settings, size, protection):
     spares = protection.is_ec and since(settings.release, "tentacle")  # data chunks that the object does not reach
     parity = protection.width - protection.data_shards
     raw_bytes = 0
-    for part in stripes(size):
+    for part, count in stripes(size).items():
         chunks = protection.chunks_reached(part) + parity if spares else protection.width
-        raw_bytes += chunks * settings.allocated_bytes(protection.chunk_bytes(part))
+        raw_bytes += count * chunks * settings.allocated_bytes(protection.chunk_bytes(part))
     return raw_bytes / size
 
 

@@ -89,13 +89,11 @@ def test_a_bent_station_serves_at_least_its_rate_over_its_utilisation() -> None:
 
 def test_the_bytes_of_clients_on_hosts_count_where_they_pass() -> None:
     """One host coordinates all requests, and sends its part of those of the clients on all hosts."""
-    single = rustfs({"rate": 1.0, "operations": 1000}, "distribution=single", "hosts.cpu.PUT.per_byte=2ns")
+    single = rustfs({"rate": 1.0, "operations": 1000}, "balance=single", "hosts.cpu.PUT.per_byte=2ns")
     most_ops = capacity(single).capacity_ops
     assert most_ops is not None
     for factor in (0.9, 1.1):
-        loaded = rustfs(
-            {"rate": factor * most_ops, "operations": 6000}, "distribution=single", "hosts.cpu.PUT.per_byte=2ns"
-        )
+        loaded = rustfs({"rate": factor * most_ops, "operations": 6000}, "balance=single", "hosts.cpu.PUT.per_byte=2ns")
         run = simulate(loaded, generate(loaded.workload, 1), seed=1)
         assert (served_fraction(run) > 0.98) == (factor < 1)
 
@@ -118,7 +116,7 @@ def test_luck_does_not_raise_the_rate_at_saturation() -> None:
 def test_a_store_that_refuses_requests_saturates_where_it_does() -> None:
     spec = load_spec(EXAMPLES / "minio.yaml")
     workload = spec.workload.model_copy(update={"rate": 1.0, "operations": 1000, "clients": 1, "duration": None})
-    hosts = spec.hosts.model_copy(update={"requests_max": 6})  # type: ignore[attr-defined]
+    hosts = spec.hosts.model_copy(update={"max_requests": 6})  # type: ignore[attr-defined]
     limit = capacity(spec.model_copy(update={"workload": workload, "hosts": hosts})).least
     assert limit is not None
     assert limit.role == "requests"

@@ -23,7 +23,7 @@ from sim.saturation.capacity import capacity_of
 from sim.saturation.saturation import demands_at_saturation
 from sim.simulate import simulate
 from sim.verdict.verdict import verdict_on_run
-from tests.paths import EXAMPLES
+from tests.paths import EXAMPLES, SPECS
 from tests.profiles import NIGHTLY, others_nightly
 from traces.errors import InputError
 from traces.spec.spec_file import override
@@ -82,7 +82,7 @@ def saturates_at(spec: Spec, seed: int = 0) -> float:
 def _open_loops() -> list[str]:
     """Examples of all stores whose workload may be an open loop."""
     found = ["hdd"]
-    for path in sorted(EXAMPLES.rglob("*.yaml")):
+    for path in SPECS:
         try:
             changed(load_spec(path), rate=1.0, operations=10)
         except (InputError, ValueError, AttributeError):

@@ -8,12 +8,12 @@ from models.store import compile_spec, load_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
-from tests.paths import EXAMPLES
+from tests.paths import EXAMPLES, SPECS
 from tests.sim.engine.test_engines import assert_identical
 from traces.spec.spec_file import load_mapping
 from traces.workload.generate import generate
 
-STORES = sorted(p for p in EXAMPLES.rglob("*.yaml") if {"store", "workload"} <= load_mapping(p).keys())
+STORES = [path for path in SPECS if {"store", "workload"} <= load_mapping(path).keys()]
 POLICIES = {
     "as it is": [],
     "hedged": ["client.hedge.after=p95", "client.hedge.operations=[GET,PUT]"],

@@ -16,7 +16,7 @@ from sim.demands.run_end import compile_until_end
 from sim.demands.service_demands import mean_demands
 from sim.saturation.capacity import capacity_of
 from sim.simulate import simulate
-from tests.paths import EXAMPLES
+from tests.paths import EXAMPLES, SPECS
 from tests.profiles import NIGHTLY
 from traces.errors import InputError
 from traces.run import Run
@@ -29,14 +29,14 @@ _LATER_S = 1e6
 
 def _example_specs() -> list[str]:
     found = []
-    for path in sorted(EXAMPLES.rglob("*.yaml")):
+    for path in SPECS:
         data = load_mapping(path)
         if isinstance(data, dict) and "store" in data and "workload" in data and "groups" not in data["workload"]:
             found.append(str(path.relative_to(EXAMPLES)))
     return found
 
 
-SPECS = _example_specs()
+SOURCES = _example_specs()
 FEW = [
     "minio/two-pools.yaml", "minio.yaml", "ceph/osd-down.yaml", "ceph/nvme-squid.yaml", "swift/criterion.yaml",
     "bob/cluster.yaml",
@@ -82,7 +82,7 @@ def assert_same(one: Run, other: Run) -> None:
     assert one.stations is not None and one.stations.equals(other.stations)
 
 
-@pytest.mark.parametrize("name", SPECS if NIGHTLY else FEW)
+@pytest.mark.parametrize("name", SOURCES if NIGHTLY else FEW)
 def test_a_fault_after_the_end_is_as_none(name: str):
     data = short(name)
     spec = spec_of(data, "test")
@@ -103,7 +103,7 @@ def test_a_fault_after_the_end_is_as_none(name: str):
     assert tried >= 2
 
 
-@pytest.mark.parametrize("name", SPECS if NIGHTLY else FEW)
+@pytest.mark.parametrize("name", SOURCES if NIGHTLY else FEW)
 def test_a_fault_at_0_acts_as_one_of_a_nanosecond_later(name: str):
     data = short(name)
     for kind in each_failure(name):

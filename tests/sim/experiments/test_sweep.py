@@ -77,7 +77,7 @@ def test_short_paths_are_found_where_they_are_clear():
              "hedge.after": "client.hedge.after", "buckets.shards": "buckets.shards"}  # fmt: skip
     assert {path: resolved(CephSpec, path, counted=True) for path in short} == short
     assert resolved(CephSpec, "gateways") == "gateways"
-    assert resolved(MinioSpec, "object_size") == "workload.object_size"  # rather than that of own_objects
+    assert resolved(MinioSpec, "mix") == "workload.mix"  # rather than that of groups
     assert resolved(MinioSpec, "hosts.cpu.GET.constant") in paths_of(MinioSpec)
     # What only reading the spec can tell is left to it.
     assert [resolved(CephSpec, path) for path in ("faults.0.at", "device.preset")] == ["faults.0.at", "device.preset"]

@@ -106,7 +106,7 @@ def test_wrong_campaigns_are_refused(tmp_path: Path, changes: dict[str, object],
 
 
 def test_no_load_of_a_name_is_refused() -> None:
-    with pytest.raises(InputError, match=r"--only 'x'.*matches none of a, b"):
+    with pytest.raises(InputError, match=r"load 'x'.*matches none of a, b"):
         chosen(["a", "b"], ["x"])
 
 

@@ -6,20 +6,20 @@ static RARE void apply_action(Engine *e, int64_t action)
     CHECK(action >= 0 && action < e->program->actions_count);
     const ActionLayout *of = &e->program->actions[action];
     switch (of->kind) {
-    case KIND_SPEED:
+    case ACTION_KIND_SPEED:
         set_speed(e, station_at(e, of->target), of->value);
         break;
-    case KIND_DOWN:
-    case KIND_SHUT:
+    case ACTION_KIND_DOWN:
+    case ACTION_KIND_SHUT:
         take_down(e, station_at(e, of->target));
         break;
-    case KIND_UP:
-    case KIND_OPEN:
+    case ACTION_KIND_UP:
+    case ACTION_KIND_OPEN:
         bring_up(e, station_at(e, of->target));
         break;
     default:
-        CHECK(of->kind == KIND_JOIN || of->kind == KIND_LEAVE);
-        set_present(e, of->target, of->member, of->kind == KIND_JOIN);
+        CHECK(of->kind == ACTION_KIND_JOIN || of->kind == ACTION_KIND_LEAVE);
+        set_present(e, of->target, of->member, of->kind == ACTION_KIND_JOIN);
     }
 }
 
@@ -227,20 +227,20 @@ static int advance(Engine *e)
     for (const Source *source = e->sources; source < e->sources + e->source_count; source++)
         requests += source->sheet ? source->sheet->first + source->sheet->route_count - source->next_row : 0;
     if (!add_results(e, requests))
-        return STATUS_OUT_OF_MEMORY;
+        return KERNEL_STATUS_OUT_OF_MEMORY;
     count_idle(e);
     check_tokens(e);
     for (;;) {
         if (e->wanted != NIL)
-            return STATUS_NEED_SHEET;
+            return KERNEL_STATUS_NEED_SHEET;
         if (UNLIKELY(e->free_count == 0) && !add_slots(e)) /* an event takes at most one */
-            return STATUS_OUT_OF_MEMORY;
+            return KERNEL_STATUS_OUT_OF_MEMORY;
         if (e->program->open_loop && arrives_next(e)) {
             arrive(e);
         } else if (e->events.size) {
             const Entry *top = &e->events.entries[0];
             if (UNLIKELY(top->time_s < e->now_s))
-                return STATUS_CLOCK_RAN_BACK;
+                return KERNEL_STATUS_CLOCK_RAN_BACK;
             e->now_s = top->time_s;
             e->hole = true;
             if (e->slot_count >= PREFETCH_SLOTS)
@@ -249,9 +249,9 @@ static int advance(Engine *e)
             if (e->hole)
                 remove_current_event(e);
         } else {
-            return STATUS_DONE;
+            return KERNEL_STATUS_DONE;
         }
         if (UNLIKELY(e->out_of_memory))
-            return STATUS_OUT_OF_MEMORY;
+            return KERNEL_STATUS_OUT_OF_MEMORY;
     }
 }
