@@ -48,14 +48,14 @@ def test_each_thing_has_one_name_in_all_stores(example: str, former: str, presen
 
 
 def test_present_paths_are_fields_and_former_ones_are_not() -> None:
-    of_stores = [set(paths_of(store.store_named(name).Spec)) for name in store.names()]
+    of_stores = [set(paths_of(store.store_named(name).Spec)) for name in store.MODULES]
     assert not any(set(MOVED) & paths for paths in of_stores)
     assert all(any(present in paths for paths in of_stores) for present in MOVED.values())
 
 
 def test_present_names_are_fields_and_former_ones_are_not() -> None:
     fields = {
-        part for name in store.names() for path in paths_of(store.store_named(name).Spec) for part in path.split(".")
+        part for name in store.MODULES for path in paths_of(store.store_named(name).Spec) for part in path.split(".")
     }
     fields |= set(UncertainNumber.model_fields) | set(Growth.model_fields) | set(ObjectGrowth.model_fields)
     fields |= set(Profile.model_fields) | set(FittedRun.model_fields)
