@@ -40,11 +40,14 @@ ENDS_WITHIN_S = 60.0
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_signal_at_any_time_ends_a_command_cleanly(tmp_path: Path, name: str) -> None:
     chance = random.Random(None if NIGHTLY else name)
-    for _ in range(10 if NIGHTLY else 1):
+    for attempt in range(10 if NIGHTLY else 1):
+        # What is kept is continued by the next attempt; a file may be finished, or left by SIGKILL.
+        folder = tmp_path if "kept" in COMMANDS[name] else tmp_path / str(attempt)
+        folder.mkdir(exist_ok=True)
         number = chance.choice([*FATAL, signal.SIGKILL])
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         process = subprocess.Popen(
-            [*STARTED, *COMMANDS[name]], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL,
+            [*STARTED, *COMMANDS[name]], cwd=folder, env=environment, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
         time.sleep(chance.uniform(0.5, 10.0))
@@ -59,9 +62,9 @@ def test_a_signal_at_any_time_ends_a_command_cleanly(tmp_path: Path, name: str) 
         _, alive = psutil.wait_procs(children, timeout=15)
         assert not [child for child in alive if child.status() != psutil.STATUS_ZOMBIE], (number, "outlived its parent")
         if number != signal.SIGKILL:
-            assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
-        if (tmp_path / "out").exists():
-            assert len(Run.read(tmp_path / "out"))
+            assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+        if (folder / "out").exists():
+            assert len(Run.read(folder / "out"))
 
 
 def _children(pid: int) -> list[psutil.Process]:
