@@ -121,6 +121,8 @@ def _cells(campaign: Campaign, load: Load) -> Iterator[Cell]:
 def _cell(campaign: Campaign, load: Load, source: str) -> Cell:
     if (load.fraction is None) != (not load.of):
         raise InputError(f"{source}: of and fraction are needed together")
+    if {"/", "\0"} & set(load.name) or load.name in (".", ".."):
+        raise InputError(f"{source}: name {load.name!r} is no name of a folder")
     form = load.form.of(campaign.form)
     options = campaign.file.options | load.options
     policies = validated(ClientPolicies, load.client, source, "client")

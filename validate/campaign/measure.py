@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,10 +60,15 @@ def measure(campaign: Campaign, windows: Sequence[Window], out: Path, size: floa
         progress: called with a line for each measurement.
 
     Raises:
-        InputError: the store cannot be started, or a fault cannot be staged.
+        InputError: a store of the lab runs, which would be stopped; the store cannot be started; a fault cannot be
+            staged; or a Run that is there was measured with another size or another load.
         KeyboardInterrupt: interrupted; the measurement that ran is not written.
     """
-    missing = [window for window in windows if not (window.folder / "run.json").is_file()]
+    missing = [window for window in windows if not _is_measured(campaign, window, size)]
+    if missing and (other := lab.running()) is not None:
+        raise InputError(
+            f"{other.name} is up, and a campaign starts and stops stores: 'tailcast lab down' stops it first"
+        )
     left_out = 0
     running: tuple[Any, Store] | None = None
     try:
@@ -72,7 +78,7 @@ def measure(campaign: Campaign, windows: Sequence[Window], out: Path, size: floa
                 lab.down(campaign.file.store)
                 running = None
             if running is None:
-                running = key, _up(campaign, window)
+                running = key, _up(campaign, window, progress)
             text = _measured(campaign, window, lab.refreshed(running[1]), out, size)
             left_out += not (window.folder / "run.json").is_file()
             progress(f"[{number}/{len(missing)}] {window.cell.name}/{window.repeat}: {text}")
@@ -85,10 +91,40 @@ def measure(campaign: Campaign, windows: Sequence[Window], out: Path, size: floa
     return left_out
 
 
-def _up(campaign: Campaign, window: Window) -> Store:
+def _is_measured(campaign: Campaign, window: Window, size: float) -> bool:
+    """Return whether a Run is there.
+
+    Raises:
+        InputError: it was measured with another size, or its load has changed.
+    """
+    path = window.folder / "run.json"
+    if not path.is_file():
+        return False
+    found, facts = json.loads(path.read_text()).get("campaign", {}), _facts(campaign, window, size)
+    for name in (name for name in facts if name in found and found[name] != facts[name]):
+        raise InputError(f"{path}: {name} is {found[name]!r}, not {facts[name]!r}; another --out keeps both")
+    return True
+
+
+def _facts(campaign: Campaign, window: Window, size: float) -> Values:
+    """Return what a Run was measured by, as its info has it under ``campaign``."""
+    cell = window.cell
+    shape = None if campaign.shape is None else campaign.shape.model_dump(mode="json", exclude_unset=True)
+    of = {"fraction": cell.load.fraction, "of": cell.load.of} if cell.load.of else {}
+    reshard = None if cell.load.reshard is None else cell.load.reshard.model_dump(mode="json")
+    told = {
+        "load": cell.name, "repeat": window.repeat, "size": size, "workload": {**cell.workload, **of},
+        "faults": list(cell.load.faults), "reshard": reshard, "client": cell.load.client, "form": cell.form._asdict(),
+        "options": dict(cell.options), "shape": shape,
+    }  # fmt: skip
+    return dict(json.loads(json.dumps(told)))
+
+
+def _up(campaign: Campaign, window: Window, progress: Progress) -> Store:
     cell = window.cell
     return lab.up(
-        campaign.file.store, cell.form, shape=campaign.shape, seed=window.repeat if cell.is_disturbed else 0,
+        campaign.file.store, cell.form, progress, campaign.shape,
+        seed=window.repeat if cell.is_disturbed else 0,
         options=dict(cell.options),
     )  # fmt: skip
 
@@ -114,7 +150,7 @@ def _measured(campaign: Campaign, window: Window, store: Store, out: Path, size:
             continue
         if store.box is not None:
             run = with_accesses(store.box, run)
-        facts: Values = {"load": cell.name, "repeat": window.repeat, "size": size, "discarded": tries}
+        facts = _facts(campaign, window, size) | {"discarded": tries}
         if kind.placement is not None and campaign.file.keep and not cell.is_disturbed:
             facts["placement"] = kind.placement.recorded(store, trace)
         window.folder.parent.mkdir(parents=True, exist_ok=True)
@@ -145,5 +181,5 @@ def _rate_ops(cell: Cell, out: Path) -> float | None:
 
 def _broken(limits: Limits, cpu: Mapping[str, Any]) -> str:
     """Return which limits the CPU time of a Run exceeds; empty if none."""
-    shares = {"others": (cpu["other_share"], limits.other), "hypervisor": (cpu["steal_share"], limits.steal)}
-    return ", ".join(f"{name} {used:.0%}" for name, (used, most) in shares.items() if used is not None and used > most)
+    used_by = {"others": (cpu["other_share"], limits.other), "hypervisor": (cpu["steal_share"], limits.steal)}
+    return ", ".join(f"{name} {used:.0%}" for name, (used, most) in used_by.items() if used is not None and used > most)

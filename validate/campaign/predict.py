@@ -82,7 +82,7 @@ def fitted_values(campaign: Campaign, cells: Mapping[str, Cell], runs: Mapping[s
             now = values.get(path, first)
             wanted_s, found_s = _figure(run, fit.figure), _at(campaign, cell, run, values, path, now, fit.figure)
             if path not in slopes:
-                other = min(max(now * _STEP, low), high)
+                other = now * _STEP if now * _STEP <= high else now / _STEP
                 slopes[path] = (_at(campaign, cell, run, values, path, other, fit.figure) - found_s) / (other - now)
             if slopes[path] > 0:
                 now = min(max(now + (wanted_s - found_s) / slopes[path], low), high)
@@ -126,10 +126,8 @@ def spec_for(campaign: Campaign, cell: Cell, run: Run, values: Mapping[str, Any]
     """
     source = f"{campaign.spec_path} for {cell.name}"
     data = dict(campaign.spec)
-    if policies := run.info.get("client_policies"):
-        checked = recorded_policies(run, source)
-        policies = policies if checked is None or checked.timeout is not None else {**policies, "timeout": None}
-        data["client"] = {**data.get("client", {}), **policies}
+    if policies := recorded_policies(run, source):
+        data["client"] = {**data.get("client", {}), **policies.model_dump()}
     faults = [*data.get("faults", ()), *recorded_faults(run, source)]
     if faults:
         data["faults"] = faults

@@ -88,6 +88,7 @@ def test_each_put_writes_an_object_of_its_own(tmp_path: Path) -> None:
         ({"fit": {"hosts.cpu.GET.constant": {"load": "get"}}}, "load: there is no load 'get'"),
         ({"loads": [{"name": "a{size}", "vary": {"workload.clients": [1]}}]}, "name has a place for 'size'"),
         ({"loads": [{"name": "a"}, {"name": "a"}]}, "a is given twice"),
+        ({"loads": [{"name": "../a", "workload": {"clients": 1}}]}, "is no name of a folder"),
         ({"loads": [{"name": "a", "fraction": "30%"}]}, "of and fraction are needed together"),
         (
             {"loads": [{"name": "a", "of": "a", "fraction": "30%", "workload": {"clients": 1}}]},
