@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.stats
 
 from sim.json_form import NOT_IN_JSON
 from traces.operations import OPS
 from traces.run import Run
 from traces.statistics.summary import Floats
+from validate.compare.compare import distances
 
 SETTLED_S = 2.0
 """Left out at the start of a load with a fault: what first requests and connections take."""
@@ -153,5 +153,4 @@ def deviations(measured: OpFigures, other: OpFigures) -> dict[str, float]:
     }
     if np.isfinite(measured.tail_s):
         found["tail"] = float(np.quantile(other.latency_s, measured.tail)) / measured.tail_s - 1
-    distance_s = scipy.stats.wasserstein_distance(measured.latency_s, other.latency_s)
-    return found | {"w1": float(distance_s / measured.mean_s)}
+    return found | {"w1": distances(other.latency_s, measured.latency_s)[1]}
