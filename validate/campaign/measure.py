@@ -102,7 +102,7 @@ def _is_measured(campaign: Campaign, window: Window, size: float) -> bool:
         return False
     found, facts = json.loads(path.read_text()).get("campaign", {}), _facts(campaign, window, size)
     for name in (name for name in facts if name in found and found[name] != facts[name]):
-        raise InputError(f"{path}: {name} is {found[name]!r}, not {facts[name]!r}; another --out keeps both")
+        raise InputError(f"{path}: {name} is {found[name]!r}, not {facts[name]!r}; another folder keeps both")
     return True
 
 
