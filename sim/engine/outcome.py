@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.network.demand_sheet import Requests, Sheet, draw_background, draw_sheet, sources
+from models.network.descendants import mean_descendants
 from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
 from traces.random_streams import stream_id
@@ -21,6 +22,9 @@ from traces.workload.generate import group_seed
 
 CHUNK = 8192
 """Requests drawn at a time. With fewer, the cost of a draw in Python matters; with more, a Sheet exceeds CPU caches."""
+
+_DESCENDANTS = 8 * CHUNK
+"""Descendants of requests drawn at a time, on average."""
 
 JITTER_STREAM = stream_id("jitter")
 """Number of the random stream for pauses before first retries; those of further retries follow."""
@@ -55,6 +59,7 @@ class Program:
         closed: closed loops next to it: the draws and the pacing of each.
         background: all operations of each background load; their routes have no policy.
         paths: whether to record critical paths.
+        chunk: requests drawn at a time, fewer than `CHUNK` if they have many sub-requests.
     """
 
     network: Network
@@ -64,6 +69,7 @@ class Program:
     background: tuple[Sheet, ...] = ()
     paths: bool = False
     closed: tuple[tuple[Draw, Pacing], ...] = ()
+    chunk: int = CHUNK
 
     @property
     def loops(self) -> tuple[tuple[Draw, Pacing], ...]:
@@ -84,7 +90,11 @@ class Program:
             for source in sources(requests)
         ]
         background = tuple(draw_background(network, background, seed) for background in requests.background)
-        return Program(network, draw, seed, pacing, background, paths, tuple(closed))
+        chunk = CHUNK
+        if network.has_sub_requests:
+            mean = mean_descendants(network, requests.route, requests.size_bytes)
+            chunk = max(1, min(CHUNK, int(_DESCENDANTS / max(mean, 1.0))))
+        return Program(network, draw, seed, pacing, background, paths, tuple(closed), chunk)
 
 
 @dataclass(frozen=True)
