@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from models.devices.hdd import Hdd
 from models.network.demand_sheet import Requests
+from models.network.descendants import by_route
 from models.network.network import Network
 from models.network.station import Bound, Member, Station
 from traces.trace import Pacing, Trace
@@ -114,11 +115,12 @@ def busy_s(network: Network, requests: Requests) -> float:
     stations, total_s = network.stations, np.zeros(len(network.stations))
     for k in np.unique(requests.route).tolist():
         size_bytes = requests.size_bytes[requests.route == k]
-        for visit in network.routes[k].visits:
-            where = _stations(network, visit.station)
-            if visit.demand.takes_time and any(_on_drive(stations, at) for at in np.unique(where).tolist()):
-                spent_s = float(visit.mean_s(size_bytes).sum()) / where.size
-                total_s += np.bincount(where.ravel(), minlength=len(stations)) * spent_s
+        for route, sizes, started in by_route(network, k, size_bytes):
+            for visit in network.routes[route].visits:
+                where = _stations(network, visit.station)
+                if visit.demand.takes_time and any(_on_drive(stations, at) for at in np.unique(where).tolist()):
+                    spent_s = started * float(visit.mean_s(sizes).sum()) / where.size
+                    total_s += np.bincount(where.ravel(), minlength=len(stations)) * spent_s
     most_s = 0.0
     for at, station in enumerate(stations):
         if _is_drive(station):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -219,6 +220,26 @@ def no_descendants(count: int) -> Descendants:
         np.zeros(count + 1, np.int64), np.empty(0, np.int32), words, words, visits, np.zeros(count, np.int64),
         np.zeros(1, np.int64),
     )  # fmt: skip
+
+
+def by_route(network: Network, k: int, size_bytes: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64], float]]:
+    """Yield requests of a route, then the sub-requests that one attempt at each starts, and so on.
+
+    Args:
+        network: the network.
+        k: the route of the requests.
+        size_bytes: their sizes, shape (n,).
+
+    Yields:
+        route, sizes, and the fraction of the requests that start them, as decided by the visits.
+    """
+    yield k, size_bytes, 1.0
+    for visit, sub in network.routes[k].starts:
+        count = sub.counts(size_bytes)
+        position = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        fraction = network.routes[k].visits[visit].fraction
+        for route, sizes, part in by_route(network, sub.route, sub.sizes(np.repeat(size_bytes, count), position)):
+            yield route, sizes, fraction * part
 
 
 def mean_descendants(network: Network, route: NDArray[np.int32], size_bytes: NDArray[np.int64]) -> float:

@@ -69,7 +69,7 @@ class RateLimit:
 def pools_of(network: Network, requests: Requests) -> frozenset[str]:
     """Return the names of the pools whose tokens requests take."""
     pools = {k for k, s in enumerate(network.stations) if s.discipline.holds_tokens and s.role != WORKERS}
-    routes = (network.routes[k] for k in np.unique(requests.route).tolist())
+    routes = (network.routes[k] for k in network.with_sub_requests(np.unique(requests.route).tolist()))
     places = {visit.station for route in routes for visit in route.visits}
     return frozenset(
         network.stations[k].name for place in places for k in pools.intersection(stations_of(network, place))
@@ -78,7 +78,8 @@ def pools_of(network: Network, requests: Requests) -> frozenset[str]:
 
 def repeats(network: Network, requests: Requests) -> bool:
     """Return whether requests may have several attempts."""
-    return any(network.routes[k].policy.attempts > 1 for k in np.unique(requests.route).tolist())
+    routes = network.with_sub_requests(np.unique(requests.route).tolist())
+    return any(network.routes[k].policy.attempts > 1 for k in routes)
 
 
 def tried(spec: Spec, trace: Trace, by_demands: RateLimit, pools: Collection[str], changes: bool) -> RateLimit:
