@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
 
-from models.network.demand_sheet import Requests
+from models.network.demand_sheet import Requests, Sheet
 from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.retry_policy import Policy
@@ -17,7 +18,7 @@ from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Choice, Group, Member, Station
 from models.network.sub_requests import SubRequests
 from sim.engine.compiled import engine as compiled_engine
-from sim.engine.outcome import Failure, Outcome, Program
+from sim.engine.outcome import CHUNK, Failure, Outcome, Program
 from sim.engine.reference import engine as simpy_engine
 from tests.networks import closed, poisson
 from tests.sim.engine.test_engines import assert_identical
@@ -287,6 +288,80 @@ def test_impossible_sub_requests_are_refused():
     for wrong in ({"count": 0}, {"parallel": 0}, {"chunk_bytes": 4, "count": 2}, {"size_bytes": -1}, {"need": 0}):
         with pytest.raises(ValueError, match=r"must be at least|give chunk_bytes"):
             SubRequests(1, **wrong)
+
+
+def test_thousands_in_progress_at_a_queue():
+    part = Route("part", (single(*exponential(SERVER, 0.001).visits, *exponential(DELAY).visits),))
+    sub = SubRequests(1, count=4000, need=3900, cancels=True)
+    outcome = run(Route("all", (starting(sub),)), part, requests=at(0.0, 0.5, 0.5), paths=True)
+    assert (outcome.winner == 1).all()
+
+
+def test_a_million_in_progress():
+    network = Network(STATIONS, (Route("all", (starting(SubRequests(1, count=1_000_000)),)), CHILD))
+    outcome = compiled_engine.run(Program.of(network, at(0.0), 1))
+    assert (outcome.end_s[0], outcome.visits[DELAY], outcome.busy_s[DELAY]) == (2.0, 1_000_000, 2_000_000.0)
+
+
+def test_requests_with_many_sub_requests_are_drawn_in_smaller_chunks():
+    parent = Route("all", (starting(SubRequests(1, count=100, parallel=1)),))
+    network = Network(STATIONS, (parent, CHILD))
+    program = Program.of(network, poisson(3000, 1.0, 1), 1)
+    assert 100 < program.chunk < 1000
+    assert Program.of(Network(STATIONS, (CHILD,)), poisson(3000, 1.0, 1), 1).chunk == CHUNK
+    whole = compiled_engine.run(dataclasses.replace(program, chunk=CHUNK))
+    assert_identical(whole, compiled_engine.run(program))
+
+
+# The boundary.
+
+
+@pytest.mark.parametrize(
+    ("column", "row", "value"),
+    [
+        ("first", 1, 2),
+        ("first", 2, 99),
+        ("route", 3, 2),
+        ("route", 3, -1),
+        ("first_family", 0, -1),
+        ("first_family", 1, 9),
+        ("first_child", 1, 99),
+        ("first_child", 0, -1),
+        ("first_child", 2, 1),
+        ("visits.first", 0, 99),
+        ("visits.first", 0, -1),
+        ("visits.station", 2, 99),
+        ("visits.demand_s", 2, math.nan),
+    ],
+)
+def test_sub_requests_out_of_range_are_refused(column, row, value):
+    parent = Route("all", (starting(SubRequests(1, count=3)),))
+    program = Program.of(Network(STATIONS, (parent, CHILD)), at(0.0, 1.0), 1)
+
+    def draw(first: int, count: int) -> Sheet:
+        sheet = program.draw(first, count)
+        found = sheet.descendants
+        assert found is not None
+        of, _, name = column.rpartition(".")
+        changed = getattr(found.visits if of else found, name).copy()
+        if len(changed):
+            changed[row] = value
+        visits = dataclasses.replace(found.visits, **{name: changed}) if of else found.visits
+        changes = {"visits": visits} if of else {name: changed}
+        return dataclasses.replace(sheet, descendants=dataclasses.replace(found, **changes) if len(sheet) else found)
+
+    with pytest.raises(ValueError, match=r"request \d has sub-requests that do not exist, or that are out of range"):
+        compiled_engine.run(dataclasses.replace(program, draw=draw))
+
+
+def test_a_sheet_without_sub_requests_is_refused():
+    program = Program.of(Network(STATIONS, (Route("all", (starting(SubRequests(1)),)), CHILD)), at(0.0), 1)
+
+    def draw(first: int, count: int) -> Sheet:
+        return dataclasses.replace(program.draw(first, count), descendants=None)
+
+    with pytest.raises(ValueError, match="differ in length"):
+        compiled_engine.run(dataclasses.replace(program, draw=draw))
 
 
 # Theory.

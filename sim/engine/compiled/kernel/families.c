@@ -122,11 +122,9 @@ static int64_t take_child(Engine *e, int64_t family)
     Family *of = family_at(e, family);
     const Slot *parent = slot_at(e, slot_of(e, of->token));
     int64_t row = of->next++, visit = of->of->first_visit[row];
-    int64_t slot = take_slot(e, of->of->route[row], of->of->key_hash[row], &of->of->station[visit], &of->of->demand_s[visit]);
-    Slot *child = slot_at(e, slot);
-    child->is_child = 1;
-    child->request = parent->request;
-    child->client = parent->client;
+    Slot made = {.route = of->of->route[row], .key = of->of->key_hash[row], .is_child = 1, .request = parent->request,
+                 .client = parent->client, .start_s = NAN, .first_byte_s = NAN};
+    int64_t slot = take_slot(e, made, &of->of->station[visit], &of->of->demand_s[visit]);
     e->relatives[slot] = (Relatives){.of = of->of, .row = 1 + row, .family = family, .before = of->last, .after = NIL,
                                      .identity = of->of->identity[row]};
     of->of->references++;

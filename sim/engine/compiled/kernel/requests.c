@@ -6,14 +6,15 @@ static RARE void end_child(Engine *e, int64_t slot, int64_t winner, int why);
 static RARE void keep_members(Engine *e, int64_t slot, int64_t attempt);
 
 /* Copy a request's visits into a slot; returns the slot. */
-static inline int64_t take_slot(Engine *e, int32_t route_number, uint64_t key, const int32_t *station, const double *demand_s)
+static inline __attribute__((always_inline)) int64_t take_slot(
+    Engine *e, Slot made, const int32_t *station, const double *demand_s)
 {
     CHECK(e->free_count > 0);
     const Program *program = e->program;
     int64_t slot = e->free_slots[--e->free_count];
     Slot *request = slot_at(e, slot);
-    uint32_t life = request->life + 1;
-    *request = (Slot){.route = route_number, .key = key, .client = -1, .life = life, .start_s = NAN, .first_byte_s = NAN};
+    made.life = request->life + 1;
+    *request = made;
     const RouteLayout *route = route_layout(e, request);
     for (int64_t number = 0; number < route->attempts; number++) {
         int64_t attempt = (slot << e->attempt_bits) + number;
@@ -38,8 +39,9 @@ static int64_t take(Engine *e, const Sheet *sheet, int64_t row, bool background)
 {
     CHECK(row >= 0 && row < sheet->route_count);
     int64_t visit = sheet->first_visit[row];
-    int64_t slot = take_slot(e, sheet->route[row], sheet->key_hash[row], &sheet->station[visit], &sheet->demand_s[visit]);
-    slot_at(e, slot)->background = background;
+    Slot made = {.route = sheet->route[row], .key = sheet->key_hash[row], .background = background, .client = -1,
+                 .start_s = NAN, .first_byte_s = NAN};
+    int64_t slot = take_slot(e, made, &sheet->station[visit], &sheet->demand_s[visit]);
     if (UNLIKELY(e->relatives != NULL))
         adopt(e, slot, sheet, row);
     return slot;
