@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,21 @@ from models.network.visit_draws import Rows, Visits, draw_visits
 from traces.random_streams import mixed_words, stream_id, uniforms_of
 
 Words = NDArray[np.uint64]
+
+_EACH = 8
+"""Descendants of each request up to which requests are drawn in full chunks."""
+
+
+class Routed(Protocol):
+    """Requests with routes and sizes."""
+
+    @property
+    def route(self) -> NDArray[np.int32]:
+        """Index of the route of each."""
+
+    @property
+    def size_bytes(self) -> NDArray[np.int64]:
+        """Bytes that each moves."""
 
 
 @dataclass(frozen=True)
@@ -242,7 +258,15 @@ def by_route(network: Network, k: int, size_bytes: NDArray[np.int64]) -> Iterato
             yield route, sizes, fraction * part
 
 
-def mean_descendants(network: Network, route: NDArray[np.int32], size_bytes: NDArray[np.int64]) -> float:
+def at_a_time(network: Network, requests: Routed, most: int) -> int:
+    """Return how many of these requests to draw at a time: at most `most`, fewer if they have many descendants."""
+    if not network.has_sub_requests:
+        return most
+    mean = _mean_descendants(network, requests.route, requests.size_bytes)
+    return max(1, min(most, int(_EACH * most / max(mean, 1.0))))
+
+
+def _mean_descendants(network: Network, route: NDArray[np.int32], size_bytes: NDArray[np.int64]) -> float:
     """Return the approximate mean number of descendants of requests with these routes and sizes."""
 
     def of(k: int, sizes: NDArray[np.int64]) -> NDArray[np.float64]:

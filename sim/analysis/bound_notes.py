@@ -61,6 +61,7 @@ def notes(
         *_in_scenario(network),
         *_on_background(background),
         *_on_branches(routes),
+        *_on_sub_requests(routes),
         *_on_worst_case(network, routes, background),
         *([_ON_TRIALS] if is_from_trials else []),
     ]
@@ -167,6 +168,15 @@ def _on_branches(routes: Sequence[Route]) -> Iterator[str]:
     hedged = [route for route in routes if any(is_hedged(route))]
     if hedged:
         yield f"{_names(hedged)}: work that begins only after a timer does not count, so the throughput is optimistic."
+
+
+def _on_sub_requests(routes: Sequence[Route]) -> Iterator[str]:
+    partly = [route for route in routes if not all(sub.needs_all for _, sub in route.starts)]
+    if partly:
+        yield (
+            f"{_names(partly)}: sub-requests that are not needed count as work only if all of them begin at once and "
+            "none is cancelled, so the throughput may be optimistic."
+        )
 
 
 def _on_worst_case(network: Network, routes: Sequence[Route], background: bool) -> Iterator[str]:

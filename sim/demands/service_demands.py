@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.network.demand_sheet import Requests, Sheet, draw_sheet
+from models.network.descendants import at_a_time
 from models.network.network import Network
 from models.network.route import Route, Stage, Visit
 from models.network.service_demand import ServiceDemand
@@ -134,8 +135,9 @@ def mean_demands(
     )
 
     def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
-        for first in range(0, len(requests), _BLOCK):
-            count = min(_BLOCK, len(requests) - first)
+        block = at_a_time(network, requests, _BLOCK)
+        for first in range(0, len(requests), block):
+            count = min(block, len(requests) - first)
             means, leasts = (draw_sheet(drawn, requests, 0, first, count) for drawn in (mean, least))
             yield means, leasts, np.zeros(count, np.int64)
 
@@ -156,8 +158,9 @@ def drawn_demands(program: Program, winner: NDArray[np.int16]) -> Demands:
     """
 
     def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
-        for first in range(0, len(winner), _BLOCK):
-            sheet = program.draw(first, min(_BLOCK, len(winner) - first))
+        block = min(_BLOCK, program.chunk)
+        for first in range(0, len(winner), block):
+            sheet = program.draw(first, min(block, len(winner) - first))
             yield sheet, sheet, winner[first : first + len(sheet)].astype(np.int64) - 1
 
     routes = sorted({k for sheet, _, _ in chunks() for k in np.unique(sheet.route).tolist()})

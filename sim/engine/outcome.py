@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.network.demand_sheet import Requests, Sheet, draw_background, draw_sheet, sources
-from models.network.descendants import mean_descendants
+from models.network.descendants import at_a_time
 from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
 from traces.random_streams import stream_id
@@ -22,9 +22,6 @@ from traces.workload.generate import group_seed
 
 CHUNK = 8192
 """Requests drawn at a time. With fewer, the cost of a draw in Python matters; with more, a Sheet exceeds CPU caches."""
-
-_DESCENDANTS = 8 * CHUNK
-"""Descendants of requests drawn at a time, on average."""
 
 JITTER_STREAM = stream_id("jitter")
 """Number of the random stream for pauses before first retries; those of further retries follow."""
@@ -90,10 +87,7 @@ class Program:
             for source in sources(requests)
         ]
         background = tuple(draw_background(network, background, seed) for background in requests.background)
-        chunk = CHUNK
-        if network.has_sub_requests:
-            mean = mean_descendants(network, requests.route, requests.size_bytes)
-            chunk = max(1, min(CHUNK, int(_DESCENDANTS / max(mean, 1.0))))
+        chunk = at_a_time(network, requests, CHUNK)
         return Program(network, draw, seed, pacing, background, paths, tuple(closed), chunk)
 
 

@@ -123,6 +123,12 @@ def test_sub_requests_that_may_fail_make_their_request_fail():
     assert found.response_s.high is None
 
 
+def test_sub_requests_that_are_not_needed_are_noted():
+    for sub, noted in ((SubRequests(1, count=3), False), (SubRequests(1, count=3, need=2), True)):
+        found = bounds(network_of(sub, *PART), poisson(50, 0.01, seed=1))
+        assert any(note.startswith("all: sub-requests that are not needed") for note in found.notes) == noted
+
+
 def test_a_gateway_that_is_kept_is_no_choice_by_the_sub_requests_own_key():
     group = Group(Choice.HASH, np.array([[CPU], [DRIVE]], np.int32))
     at_random = Group(Choice.RANDOM, np.array([[CPU], [DRIVE]], np.int32), indices=(1,))

@@ -155,8 +155,8 @@ static inline void close_attempt(Engine *e, int64_t attempt)
 
 static RARE bool abandon(Engine *e, int64_t token);
 
-/* Cancel an attempt: waiting jobs leave their queues, jobs in service end there. No further sub-requests begin; those in
- * progress end, or are cancelled. */
+/* Cancel an attempt: waiting jobs leave their queues, jobs in service end there. No further sub-requests begin; those
+ * in progress end, or are cancelled. */
 static RARE void cancel(Engine *e, int64_t attempt)
 {
     Attempt *one = attempt_at(e, attempt);

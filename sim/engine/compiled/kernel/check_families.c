@@ -30,7 +30,8 @@ static int check_sub_requests(const Program *p, int64_t *at)
 }
 
 /* Whether a request or descendant has families whose children come after it, among the descendants from `first` on. */
-static bool are_families_fit(const Program *p, const Sheet *sheet, int64_t route, int64_t row, int64_t first, int64_t end)
+static bool are_families_fit(
+    const Program *p, const Sheet *sheet, int64_t route, int64_t row, int64_t first, int64_t end)
 {
     int64_t families = p->routes[route].starts * p->routes[route].attempts, from = sheet->first_family[row];
     if (!families)

@@ -9,9 +9,11 @@ static void count_elements(const Program *p, int64_t route, int64_t *families, i
 }
 
 /* Copy the descendants of a row of a Sheet into the memory behind the record. */
-static void fill_descendants(const Program *p, Descendants *to, const Sheet *sheet, int64_t row, int64_t families, int64_t visits)
+static void fill_descendants(
+    const Program *p, Descendants *to, const Sheet *sheet, int64_t row, int64_t families, int64_t visits)
 {
-    int64_t first = sheet->first_descendant[row], count = sheet->first_descendant[row + 1] - first, family = 0, visit = 0;
+    int64_t first = sheet->first_descendant[row], count = sheet->first_descendant[row + 1] - first;
+    int64_t family = 0, visit = 0;
     to->first_family = (int64_t *)(to + 1);
     to->first_child = to->first_family + 1 + count;
     to->end_child = to->first_child + families;

@@ -1,10 +1,10 @@
 /* The sub-requests of visits.
  *
- * The *descendants* of a request are its sub-requests, those of these, and so on. Those of a request in flight are copied
- * from its Sheet, which can be freed then. A *family* is the sub-requests that one attempt starts at one visit, the
- * *children* of that attempt's request; each child in progress has a slot of its own. A family ends with the last of its
- * visit, its children in progress, and its event on the clock; the descendants, with the last request or family that
- * needs them.
+ * The *descendants* of a request are its sub-requests, those of these, and so on. Those of a request in flight are
+ * copied from its Sheet, which can be freed then. A *family* is the sub-requests that one attempt starts at one visit,
+ * the *children* of that attempt's request; each child in progress has a slot of its own. A family is kept until its
+ * visit is over, its children have ended and none of its events is on the clock; descendants, until no request and no
+ * family needs them.
  */
 #ifndef FAMILIES_H
 #define FAMILIES_H

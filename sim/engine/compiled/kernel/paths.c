@@ -6,6 +6,12 @@ static inline int64_t path_width(const Engine *e)
     return 1 + 2 * e->program->roles;
 }
 
+/* What a visit has started; NULL: nothing. */
+static const Family *family_of(const Engine *e, int64_t token)
+{
+    return e->family_of_token && e->family_of_token[token] ? &e->families[e->family_of_token[token] - 1] : NULL;
+}
+
 /* Add the visits of a branch that has just ended, by role, to the critical path of its attempt; not those that the
  * request has passed by. After a visit that started sub-requests comes the path of these. */
 static RARE void add_branch(Engine *e, int64_t last)
@@ -21,7 +27,7 @@ static RARE void add_branch(Engine *e, int64_t last)
         int64_t next = token + 1;
         while (next <= last && token_at(e, next)->demand_s == PASSES_BY)
             next++;
-        const Family *family = e->family_of_token && e->family_of_token[token] ? &e->families[e->family_of_token[token] - 1] : NULL;
+        const Family *family = family_of(e, token);
         double left_s = family ? family->began_s : next <= last ? token_at(e, next)->since_s : e->now_s;
         double stayed_s = left_s - job->since_s, waited_s, served_s;
         const StationLayout *station = layout_of(e, station_at(e, job->station));
