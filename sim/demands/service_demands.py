@@ -22,6 +22,7 @@ from sim.demands.supported_features import uncounted_feature
 from sim.demands.visit_places import (
     Places,
     Resource,
+    are_hedged,
     are_sure,
     is_done,
     is_hedged,
@@ -335,7 +336,7 @@ class _Sums:
         of_row = np.full(len(lineage.root), -1)
         of_row[block.rows] = np.arange(len(block.rows))
         children = np.flatnonzero(of_row[lineage.parent] >= 0)
-        hedged, done = is_hedged(block.route), is_done(self.network, block.route, self._lasting)
+        hedged, done = are_hedged(block.route), is_done(self.network, block.route, self._lasting)
         known = self.expected or block.route.policy.attempts == 1
         for position, sub in block.route.starts:
             mine = children[lineage.position[children] == position]
@@ -343,7 +344,7 @@ class _Sums:
             parent, won = block.rows[at], attempt == block.winner[at]
             is_known = known | (parent < lineage.requests)
             is_single = self.expected or self.network.routes[sub.route].policy.attempts == 1
-            sure = done[position] and is_single and are_sure(self.network, sub, self._lasting)
+            sure = done[position] and not hedged[position] and is_single and are_sure(self.network, sub, self._lasting)
             weights.won[row] = weights.won[parent] * won * block.made[at, position] * (not hedged[position])
             weights.sure[row] = weights.sure[parent] * won * is_known * block.made[at, position] * sure
             weights.every[row] = weights.every[parent] * block.every_made[at, attempt, position]

@@ -219,6 +219,18 @@ def is_hedged(route: Route) -> list[bool]:
     return hedged
 
 
+def are_hedged(route: Route) -> list[bool]:
+    """Return whether the sub-requests of each visit begin only if its stage still needs its branch.
+
+    Unlike the visit itself, they come after the timer or the claim that it may be.
+    """
+    stages = [route.stages[stage] for stage, _ in route.places]
+    return [
+        late or (stage.need < len(stage.branches) and _may_stop_after(visit))
+        for late, stage, visit in zip(is_hedged(route), stages, route.visits, strict=True)
+    ]
+
+
 def visits_together(place: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Yield requests, and the visits that each of them makes to one place, the same visits of all of them.
 

@@ -168,6 +168,14 @@ def test_a_part_that_only_sub_requests_visit_may_be_too_slow():
     assert found["drive"] == pytest.approx(0.1)
 
 
+def test_sub_requests_after_a_claim_begin_only_if_it_is_not_in_vain():
+    late = takes(2.0, DELAY, claims=True, starts=SubRequests(1))
+    stage = Stage(((takes(1.0, DELAY, claims=True),), (late,)), 1)
+    found = mean_demands(Network(STATIONS, (Route("all", (stage,)), Route("part", (single(*PART),)))), requests(0))
+    assert found.low_s[DRIVE] == 0.0 and found.high_s[DRIVE] == 2.0
+    assert found.low_s[DELAY] == 3.0
+
+
 def test_the_first_stage_that_joins_counts_its_family():
     # The branch that waits for sub-requests is not needed: the other is earlier.
     stage = Stage(((takes(0.0, DELAY, starts=SubRequests(1, count=2, parallel=1)),), (takes(1.0, DELAY),)), 1)
