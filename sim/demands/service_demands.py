@@ -361,6 +361,8 @@ class _Sums:
         else:
             each_s = path_s(block.route, stay_s + families_s[0], least_s + families_s[1])
         own = block.rows < lineage.requests
+        if not self.expected and block.route.policy.attempts > 1:  # which attempt of a sub-request wins is not known
+            each_s = np.where(own, each_s, np.minimum(each_s, self._end_s(block.route, np.zeros(len(own)))))
         self.no_contention_s[block.k] += each_s.sum() if own.all() else each_s[own].sum()
         time_s[0, block.rows] = each_s
         least_path_s = path_s(block.route, least_s + families_s[1], least_s + families_s[1])

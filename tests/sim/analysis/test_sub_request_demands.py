@@ -109,6 +109,17 @@ def test_the_longest_of_random_sub_requests_is_at_least_the_longest_expected():
     assert mean_demands(first, requests(0)).no_contention_s[0] == 0.5
 
 
+def test_another_attempt_of_a_sub_request_may_be_faster():
+    slow = ServiceDemand(constant=2.0, distribution=Exponential())
+    network = network_of(SubRequests(1), Visit(DELAY, slow), policy=Policy(hedge_after_s=0.25))
+    workload = requests(*[0] * 500)
+    program = Program.of(network, workload, 1)
+    run = engine.run(program)
+    took_s = (run.end_s - run.start_s).mean()
+    assert 0.5 < drawn_demands(program, run.winner).no_contention_s[0] <= 0.75 < took_s
+    assert 0.5 < mean_demands(network, workload).no_contention_s[0] < took_s
+
+
 def test_tokens_are_held_while_sub_requests_are_in_progress():
     visits = (Visit(TOKENS, ServiceDemand()), takes(0.5, CPU, starts=SubRequests(1, count=3, parallel=1)))
     parent = Route("all", (single(*visits, Visit(TOKENS, ServiceDemand(), releases=True)),))
