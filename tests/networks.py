@@ -15,7 +15,7 @@ from models.network.discipline import DISCIPLINES, Discipline
 from models.network.network import Network
 from models.network.retry_policy import Policy
 from models.network.route import Chance, Route, Stage, Visit, single
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import UNBOUNDED, Bound, Caches, Choice, Group, Member, Station
 from models.network.sub_requests import SubRequests
@@ -112,8 +112,8 @@ def policies(draw) -> Policy:
 def actions(draw, chosen, groups) -> Action | None:
     """Something that may happen to one of the stations or to a group; None: the one drawn never changes."""
     at_s = draw(st.sampled_from([0.0, 1.0, 2.5, 4.0]))
-    kind = draw(st.sampled_from(Kind))
-    if kind in (Kind.JOIN, Kind.LEAVE) and groups:
+    kind = draw(st.sampled_from(ActionKind))
+    if kind in (ActionKind.JOIN, ActionKind.LEAVE) and groups:
         group = draw(st.integers(0, len(groups) - 1))
         names = len(groups[group].members) if groups[group].table is None else len(chosen)
         return Action(kind, group, at_s, member=draw(st.integers(0, names - 1)))
@@ -122,11 +122,11 @@ def actions(draw, chosen, groups) -> Action | None:
         case Discipline.GATE if chosen[target].period_s:
             return None
         case Discipline.GATE:
-            return Action(draw(st.sampled_from([Kind.SHUT, Kind.OPEN])), target, at_s)
+            return Action(draw(st.sampled_from([ActionKind.SHUT, ActionKind.OPEN])), target, at_s)
         case Discipline.POOL:
             return None
     is_paired = any(station.shares_server for station in chosen[target : target + 2])
-    kind = Kind.SPEED if is_paired else draw(st.sampled_from([Kind.SPEED, Kind.DOWN, Kind.UP]))
+    kind = ActionKind.SPEED if is_paired else draw(st.sampled_from([ActionKind.SPEED, ActionKind.DOWN, ActionKind.UP]))
     return Action(kind, target, at_s, value=draw(st.sampled_from([0.5, 2.0])))
 
 

@@ -10,7 +10,7 @@ from models.network.demand_sheet import Sheet
 from models.network.network import Network
 from models.network.retry_policy import HEDGE_SAMPLES
 from models.network.visit_draws import bound_of
-from sim.engine.latency_histogram import LatencyBins
+from sim.engine.latency_histogram import LatencyHistogram
 
 
 def fork_join(network: Network, sheet: Sheet) -> list[float]:
@@ -66,7 +66,7 @@ class HedgedClient:
         ]
         (self.route,), (self.gateways,) = network.routes, network.groups
         self.outstanding = [0] * len(self.gateways.members)
-        self.seen = LatencyBins(self.route.policy.hedge_quantile)
+        self.seen = LatencyHistogram(self.route.policy.hedge_quantile)
         self.begun = self.hedged = 0
         self.latencies = [0.0] * requests
 

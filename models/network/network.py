@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from models.network.phase import random_phase
 from models.network.route import Route
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Group, Member, Station
 from models.network.streams import Streams, streams_of
 from models.network.sub_requests import refuse_cycles
@@ -140,7 +140,7 @@ class Network:
             raise ValueError(f"a group names a column that placement table {group.table} does not have")
 
     def _check_action(self, action: Action) -> None:
-        if action.kind in (Kind.JOIN, Kind.LEAVE):
+        if action.kind in (ActionKind.JOIN, ActionKind.LEAVE):
             if not 0 <= action.target < len(self.groups):
                 raise ValueError(f"{action} names a group that does not exist")
             group = self.groups[action.target]
@@ -150,11 +150,11 @@ class Network:
             raise ValueError(f"{action} names a station that does not exist")
         else:
             discipline = self.stations[action.target].discipline
-            if (action.kind in (Kind.SHUT, Kind.OPEN)) != discipline.is_gate or discipline.holds_tokens:
+            if (action.kind in (ActionKind.SHUT, ActionKind.OPEN)) != discipline.is_gate or discipline.holds_tokens:
                 raise ValueError(f"{action}: only gates can be shut and opened; pools have no actions")
             if self.stations[action.target].period_s:
                 raise ValueError(f"{action}: a gate that opens periodically has no actions")
-            if action.kind in (Kind.DOWN, Kind.UP) and self.is_paired(action.target):
+            if action.kind in (ActionKind.DOWN, ActionKind.UP) and self.is_paired(action.target):
                 raise ValueError(f"{action}: a station that shares its server cannot die")
 
     def _check(self, station: int | Member | Bound) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from models.network.network import Network
 from models.network.retry_policy import Policy
 from models.network.route import Route
-from models.network.scenario import Kind
+from models.network.scenario import ActionKind
 from models.network.station import NOWHERE, Bound, Choice
 from sim.demands.service_demands import Demands
 from sim.demands.visit_places import is_even, is_hedged, is_keyed, may_fail, may_refuse, names_of, stations_of, targets
@@ -149,7 +149,7 @@ def _in_scenario(network: Network) -> Iterator[str]:
             "The bounds are those of the network before the scenario changes it; they are optimistic if the scenario "
             "removes capacity."
         )
-    if targets(network, Kind.SPEED):
+    if targets(network, ActionKind.SPEED):
         yield "Stations whose speed the scenario changes count at the greatest speed that they ever have."
 
 

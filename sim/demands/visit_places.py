@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
 from models.network.route import Route, Visit
-from models.network.scenario import Kind
+from models.network.scenario import ActionKind
 from models.network.station import NOWHERE, UNBOUNDED, Bound, Choice, Member, Station
 from models.network.sub_requests import SubRequests
 
@@ -74,10 +74,10 @@ def _members(network: Network, bound: Bound) -> NDArray[np.int32]:
 def _absent(network: Network, number: int) -> NDArray[np.bool_]:
     """Return whether each member of a group leaves it before the first request and never joins again."""
     group, of_kind = network.groups[number], {}
-    for kind in (Kind.LEAVE, Kind.JOIN):
+    for kind in (ActionKind.LEAVE, ActionKind.JOIN):
         mine = [a for a in network.scenario if a.kind is kind and a.target == number]
-        of_kind[kind] = {a.member for a in mine if kind is Kind.JOIN or a.at_s == 0.0}
-    gone = list(of_kind[Kind.LEAVE] - of_kind[Kind.JOIN])
+        of_kind[kind] = {a.member for a in mine if kind is ActionKind.JOIN or a.at_s == 0.0}
+    gone = list(of_kind[ActionKind.LEAVE] - of_kind[ActionKind.JOIN])
     named = np.arange(len(group.members))
     if group.table is not None:
         named = network.placements[group.table][0, group.members[:, 0]]
@@ -85,7 +85,7 @@ def _absent(network: Network, number: int) -> NDArray[np.bool_]:
     return absent & ~absent.all()
 
 
-def targets(network: Network, *kinds: Kind) -> set[int]:
+def targets(network: Network, *kinds: ActionKind) -> set[int]:
     """Return the targets of the scenario's actions of these kinds."""
     return {action.target for action in network.scenario if action.kind in kinds}
 
@@ -95,11 +95,11 @@ def may_refuse(network: Network, visit: Visit) -> bool:
 
     So it does if too many of the sub-requests that it starts fail.
     """
-    if isinstance(visit.station, Bound) and visit.station.group in targets(network, Kind.LEAVE):
+    if isinstance(visit.station, Bound) and visit.station.group in targets(network, ActionKind.LEAVE):
         return True
     if visit.starts is not None and may_fail(network, network.routes[visit.starts.route]):
         return True
-    dies, shuts = targets(network, Kind.DOWN), targets(network, Kind.SHUT)
+    dies, shuts = targets(network, ActionKind.DOWN), targets(network, ActionKind.SHUT)
     for k in stations_of(network, visit.station):
         station = network.stations[k]
         full = station.discipline.holds_tokens and not visit.releases and station.queue_limit < UNBOUNDED
@@ -118,7 +118,7 @@ def may_stop(network: Network, visit: Visit, lasting: Collection[int] = ()) -> b
 
     `lasting`: pools at which no job waits forever, see `lasting_pools`.
     """
-    shuts = targets(network, Kind.SHUT)
+    shuts = targets(network, ActionKind.SHUT)
     held = not visit.releases and any(
         (network.stations[k].discipline.holds_tokens and k not in lasting) or k in shuts
         for k in stations_of(network, visit.station)
@@ -136,7 +136,7 @@ def lasting_pools(network: Network) -> frozenset[int]:
     there is no deadlock. It visits no dead station.
     """
     pools = {k for k, s in enumerate(network.stations) if s.discipline.holds_tokens}
-    if targets(network, Kind.DOWN, Kind.SHUT) or any(r.policy != NO_POLICY for r in network.routes):
+    if targets(network, ActionKind.DOWN, ActionKind.SHUT) or any(r.policy != NO_POLICY for r in network.routes):
         return frozenset()
     endless = {k for k in pools if network.stations[k].queue_limit >= UNBOUNDED}
     at = [[pools.intersection(stations_of(network, v.station)) for v in route.visits] for route in network.routes]
@@ -269,7 +269,7 @@ def _keeping(network: Network, route: Route, group: int) -> list[Route]:
 
 def _stays(network: Network, route: Route, group: int) -> bool:
     # A further attempt goes to another member, and the first may leave its queue unserved.
-    return route.policy.attempts == 1 and group not in targets(network, Kind.JOIN, Kind.LEAVE)
+    return route.policy.attempts == 1 and group not in targets(network, ActionKind.JOIN, ActionKind.LEAVE)
 
 
 class Places:
@@ -308,7 +308,7 @@ class Places:
         self.pairs = [(k - 1, k) for k, station in enumerate(network.stations) if station.shares_server]
         high, low = np.ones(self.stations), np.ones(self.stations)
         for action in network.scenario:
-            if action.kind is Kind.SPEED:
+            if action.kind is ActionKind.SPEED:
                 high[action.target] = max(high[action.target], action.value)
                 low[action.target] = min(low[action.target], action.value)
         self.fastest, self.slowest = self.of_each(high, max), self.of_each(low, min)
@@ -337,7 +337,7 @@ class Places:
         plain = (replace(station, name="", indices=(), shares_server=False, parts=1) for station in stations)
         kind = np.array([kinds.setdefault(station, len(kinds)) for station in plain])
         absent = np.array([station.role == NOWHERE.role for station in self.network.stations])
-        changed = targets(self.network, Kind.SPEED)
+        changed = targets(self.network, ActionKind.SPEED)
         fractions: list[Floats] = []
         for member in members:
             column = self.network.placements[member.table][:, member.position]

@@ -29,7 +29,7 @@ def upper_edge_s(place: int) -> float:
     return math.ldexp(0.5 + (sub + 1) / (2 * SUB_BINS), exponent + LEAST_EXPONENT)
 
 
-class LatencyBins:
+class LatencyHistogram:
     """Counts of latencies and the bin of the quantile, which moves by a step or two with each latency."""
 
     def __init__(self, probability: float):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from models.network.retry_policy import HEDGE_SAMPLES, Policy
-from sim.engine.latency_histogram import LatencyBins
+from sim.engine.latency_histogram import LatencyHistogram
 
 
 class TokenBucket:
@@ -45,7 +45,7 @@ class PolicyState:
         self.policy = policy
         self.retries = TokenBucket(policy.retry_budget, policy.retry_tokens)
         self.hedges = TokenBucket(policy.hedge_budget, policy.hedge_tokens)
-        self._seen = LatencyBins(policy.hedge_quantile)
+        self._seen = LatencyHistogram(policy.hedge_quantile)
 
     def begin(self) -> float:
         """Count a request that begins, and return the delay of its second attempt in s; infinite: it has none."""

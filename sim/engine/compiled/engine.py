@@ -18,7 +18,7 @@ from models.network.descendants import Descendants, no_descendants
 from models.network.descendants import joined as joined_descendants
 from sim.engine.compiled.layout import arrays_of
 from sim.engine.compiled.library import library
-from sim.engine.compiled.records import BACKGROUND, LOOP, PROGRAM, RESULTS, SHEET, Fault, Status, packed
+from sim.engine.compiled.records import BACKGROUND, LOOP, PROGRAM, RESULTS, SHEET, InputFault, KernelStatus, packed
 from sim.engine.outcome import InvariantError, Outcome, Program
 
 cancelled = threading.Event()
@@ -97,7 +97,7 @@ class _Kernel:
         """The source that needs a sheet."""
         return int(self._functions.kernel_wanted(self._engine))
 
-    def advance(self, sheet: Sheet, is_last: bool) -> Status:
+    def advance(self, sheet: Sheet, is_last: bool) -> KernelStatus:
         """Execute the next sheet of the source that needs one.
 
         Raises:
@@ -111,7 +111,7 @@ class _Kernel:
         begun_s = time.thread_time()
         status = self._functions.kernel_advance(self._engine, record.ctypes.data)
         _spent.kernel_s += time.thread_time() - begun_s
-        return Status(status)
+        return KernelStatus(status)
 
     def outcome(self) -> Outcome:
         """Return the outcome, after the last sheet."""
@@ -134,30 +134,30 @@ class _Kernel:
 
 
 _FAULTS = {
-    Fault.COUNTS: "the network has too many stations, classes, visits or attempts, or its pacing is out of range",
-    Fault.SIZES: "arrays that must have equal lengths differ in length",
-    Fault.STATION: "station {at} has a value out of range",
-    Fault.ROUTE: "route {at} has a value out of range",
-    Fault.STAGE: "a stage of route {at} has branches that do not exist, or needs more branches than it has",
-    Fault.POSITION: "the visits of route {at} do not match its stages",
-    Fault.GROUP: "group {at} names a station that does not exist",
-    Fault.ACTION: "action {at} has a target that does not exist, or a value out of range",
-    Fault.BACKGROUND: "background load {at} has an operation that is out of range, or a policy",
-    Fault.SHEET_ROUTE: "request {at} has a route that does not exist",
-    Fault.SHEET_ARRIVAL: "request {at} has an arrival time that is not finite, or before that of the previous request",
-    Fault.SHEET_THINK: "request {at} has a think time that is negative or not finite",
-    Fault.SHEET_PHASE: "request {at} has an earlier phase than the previous request",
-    Fault.SHEET_VISITS: "request {at} has visits that the sheet does not contain",
-    Fault.SHEET_STATION: "request {at} visits a station, or a group's position, that does not exist",
-    Fault.SHEET_DEMAND: "request {at} has a service demand that is negative or not finite",
-    Fault.SHEET_FIRST: "the sheet does not begin with the next request",
-    Fault.DESCENDANTS: "request {at} has sub-requests that do not exist, or that are out of range",
+    InputFault.COUNTS: "the network has too many stations, classes, visits or attempts, or its pacing is out of range",
+    InputFault.SIZES: "arrays that must have equal lengths differ in length",
+    InputFault.STATION: "station {at} has a value out of range",
+    InputFault.ROUTE: "route {at} has a value out of range",
+    InputFault.STAGE: "a stage of route {at} has branches that do not exist, or needs more branches than it has",
+    InputFault.POSITION: "the visits of route {at} do not match its stages",
+    InputFault.GROUP: "group {at} names a station that does not exist",
+    InputFault.ACTION: "action {at} has a target that does not exist, or a value out of range",
+    InputFault.BACKGROUND: "background load {at} has an operation that is out of range, or a policy",
+    InputFault.SHEET_ROUTE: "request {at} has a route that does not exist",
+    InputFault.SHEET_ARRIVAL: "request {at} has an arrival time that is not finite, or before that of the previous request",
+    InputFault.SHEET_THINK: "request {at} has a think time that is negative or not finite",
+    InputFault.SHEET_PHASE: "request {at} has an earlier phase than the previous request",
+    InputFault.SHEET_VISITS: "request {at} has visits that the sheet does not contain",
+    InputFault.SHEET_STATION: "request {at} visits a station, or a group's position, that does not exist",
+    InputFault.SHEET_DEMAND: "request {at} has a service demand that is negative or not finite",
+    InputFault.SHEET_FIRST: "the sheet does not begin with the next request",
+    InputFault.DESCENDANTS: "request {at} has sub-requests that do not exist, or that are out of range",
 }
 
 
 def _refuse(fault: int, at: int) -> None:
-    if fault != Fault.NONE:
-        raise ValueError(_FAULTS[Fault(fault)].format(at=at))
+    if fault != InputFault.NONE:
+        raise ValueError(_FAULTS[InputFault(fault)].format(at=at))
 
 
 def _sheet(sheet: Sheet, is_last: bool) -> NDArray[Any]:
@@ -222,8 +222,8 @@ def run(program: Program, progress: Callable[[int], None] | None = None) -> Outc
         CancelledError: `cancelled` was set.
     """
     with _Kernel(program) as kernel:
-        status, drawn = Status.NEED_SHEET, [0] * len(program.loops)
-        while status is Status.NEED_SHEET:
+        status, drawn = KernelStatus.NEED_SHEET, [0] * len(program.loops)
+        while status is KernelStatus.NEED_SHEET:
             if cancelled.is_set() and threading.current_thread() is not threading.main_thread():
                 raise CancelledError
             if progress:
@@ -232,9 +232,9 @@ def run(program: Program, progress: Callable[[int], None] | None = None) -> Outc
             sheet = program.loops[source][0](drawn[source], program.chunk)
             drawn[source] += len(sheet)
             status = kernel.advance(sheet, is_last=len(sheet) < program.chunk)
-        if status is Status.CLOCK_RAN_BACK:
+        if status is KernelStatus.CLOCK_RAN_BACK:
             raise InvariantError("the clock ran backwards")
-        if status is Status.OUT_OF_MEMORY:
+        if status is KernelStatus.OUT_OF_MEMORY:
             raise MemoryError("the simulation")
         outcome = kernel.outcome()
     outcome.check(program.network)

@@ -18,7 +18,7 @@ import numpy as np
 
 from models.network.discipline import DISCIPLINES
 from models.network.retry_policy import HEDGE_SAMPLES
-from models.network.scenario import Kind
+from models.network.scenario import ActionKind
 from models.network.station import UNBOUNDED, Choice
 from models.network.visit_draws import PASSES_BY, POSITIONS
 from sim.engine.latency_histogram import BINS, LEAST_EXPONENT, SUB_BINS
@@ -193,7 +193,7 @@ RESULTS = Record("Results", "The results for each request, background operation 
 RECORDS = (STATION, ROUTE, STAGE, POSITION, SUB_REQUESTS, GROUP, ACTION, LOOP, BACKGROUND, SHEET, PROGRAM, RESULTS)
 
 
-class Status(IntEnum):
+class KernelStatus(IntEnum):
     """Reasons why the kernel returns."""
 
     DONE = 0
@@ -202,7 +202,7 @@ class Status(IntEnum):
     OUT_OF_MEMORY = 3
 
 
-class Fault(IntEnum):
+class InputFault(IntEnum):
     """Faults that the kernel's check of its input may find."""
 
     NONE = 0
@@ -226,7 +226,7 @@ class Fault(IntEnum):
     DESCENDANTS = 18
 
 
-ENUMS: tuple[type[IntEnum], ...] = (Kind, Choice, Failure, Status, Fault)
+ENUMS: tuple[type[IntEnum], ...] = (ActionKind, Choice, Failure, KernelStatus, InputFault)
 PROPERTIES = (
     "infinite", "shares", "batches", "holds_tokens", "is_gate", "takes_time", "has_one_server", "has_classes",
     "is_weighted", "draws",

@@ -69,7 +69,7 @@ class Attempts:
             self.results.start_s[request.index] = now
         second_s = self.states[request.route_index].begin()
         if second_s < math.inf:
-            self.clock.at(now + second_s, self._second, request)
+            self.clock.at(now + second_s, self._begin_second_attempt, request)
         self.attempt(request)
 
     def attempt(self, request: Request) -> None:
@@ -89,7 +89,7 @@ class Attempts:
             self.clock.at(self.clock._now + request.route.policy.timeout_s, self._time_out, attempt)
         self._fork(attempt)
 
-    def _second(self, event: simpy.Event) -> None:
+    def _begin_second_attempt(self, event: simpy.Event) -> None:
         request = event._value
         if request.ended or request.tied:  # tied: the first attempt is already in service
             return
@@ -97,9 +97,9 @@ class Attempts:
             self.attempt(request)
 
     def _time_out(self, event: simpy.Event) -> None:
-        self._give_up(event._value, Failure.TIMEOUT)
+        self._fail_attempt(event._value, Failure.TIMEOUT)
 
-    def _give_up(self, attempt: Attempt, why: Failure) -> None:
+    def _fail_attempt(self, attempt: Attempt, why: Failure) -> None:
         """Fail an attempt: unless another is in progress or a retry pending, retry it or fail the request."""
         request = attempt.request
         if attempt.over:
@@ -164,7 +164,7 @@ class Attempts:
             elif self.families.abandon(job):
                 attempt.live -= 1
         attempt.waiting.clear()
-        self._return_tokens(attempt)
+        self._return_tokens_if_over(attempt)
 
     def _close(self, attempt: Attempt) -> None:
         """Record that the attempt has an outcome; its members have one outstanding attempt less."""
@@ -173,11 +173,11 @@ class Attempts:
         for group, member in attempt.bindings.items():
             self.balancers[group].done(attempt.request.key_hash, member)
 
-    def _return_tokens(self, attempt: Attempt) -> None:
+    def _return_tokens_if_over(self, attempt: Attempt) -> None:
         """Return the tokens that the attempt still holds if it has ended and none of its branches is in progress."""
         if attempt.live == 0 and attempt.over:
             for position, pool in sorted(attempt.held.items()):
-                pool.give_back(attempt, position)
+                pool.return_token(attempt, position)
 
     # The stages of an attempt.
 
@@ -202,7 +202,7 @@ class Attempts:
         job.demand = request.demands[visit]
         server = self._server(attempt, job.position)
         if server is None:
-            self.refuse_soon(job, Failure.NO_MEMBER)
+            self.fail_branch_soon(job, Failure.NO_MEMBER)
             return
         job.server = server
         if attempt.visits[job.position].timer and server.station.discipline.infinite:
@@ -236,10 +236,10 @@ class Attempts:
             attempt.bindings[group] = member
         return attempt.bindings[group]
 
-    def leave(self, job: Job) -> None:
+    def end_visit(self, job: Job) -> None:
         """End a visit: continue with the next of its branch, or join the stage."""
         attempt = job.attempt
-        if job.timed and not self._resumes(job):
+        if job.timed and not self._resume_branch(job):
             return
         self.clock_s = self.clock._now
         if attempt.cancelled:
@@ -247,11 +247,11 @@ class Attempts:
             return
         visit, last = attempt.visits[job.position], attempt.places[job.position][1]
         if job.family is not None:
-            path_s = self.families.leave(job)
+            path_s = self.families.end_visit(job)
             if self.paths:
                 attempt.spent.setdefault(last, []).append(path_s)
         else:
-            if (visit.timer or visit.claims) and not self._goes_on(job, visit.claims):
+            if (visit.timer or visit.claims) and not self._branch_is_needed(job, visit.claims):
                 return
             if self.paths:
                 attempt.spent.setdefault(last, []).append((job.server.station.role, *job.server.spent(job)))
@@ -274,9 +274,9 @@ class Attempts:
                 if self.paths:
                     self._add_branch(attempt, last)
                 self._join(attempt)
-        self._return_tokens(attempt)
+        self._return_tokens_if_over(attempt)
 
-    def _resumes(self, job: Job) -> bool:
+    def _resume_branch(self, job: Job) -> bool:
         """Return whether the stage of a branch still needs it at the end of a timer, which is in progress again then.
 
         During a timer of an infinite server it is not, so it holds no tokens of an attempt that has ended, and a timer
@@ -289,7 +289,7 @@ class Attempts:
         attempt.live += 1
         return True
 
-    def _goes_on(self, job: Job, claims: bool) -> bool:
+    def _branch_is_needed(self, job: Job, claims: bool) -> bool:
         """Return whether its stage still needs a branch, and let it claim the stage; otherwise stop the branch."""
         attempt = job.attempt
         stage, _ = attempt.places[job.position]
@@ -298,7 +298,7 @@ class Attempts:
             return False
         of = attempt.request.route.stages[stage]
         if attempt.claimed >= of.need:
-            self.refuse(job, Failure.STATION_DOWN)
+            self.fail_branch(job, Failure.STATION_DOWN)
             return False
         if claims:
             attempt.claimed += 1
@@ -333,49 +333,49 @@ class Attempts:
 
     def _end_branch(self, attempt: Attempt) -> None:
         attempt.live -= 1
-        self._return_tokens(attempt)
+        self._return_tokens_if_over(attempt)
 
     # Called by stations.
 
-    def refuse_soon(self, job: Job, why: Failure) -> None:
+    def fail_branch_soon(self, job: Job, why: Failure) -> None:
         """Refuse a job in a separate event, so that no station is entered while another is changing."""
-        self.clock.at(self.clock._now, self._refused, (job, why))
+        self.clock.at(self.clock._now, self._fail_branch, (job, why))
 
-    def _refused(self, event: simpy.Event) -> None:
-        self.refuse(*event._value)
+    def _fail_branch(self, event: simpy.Event) -> None:
+        self.fail_branch(*event._value)
 
-    def refuse(self, job: Job, why: Failure) -> None:
+    def fail_branch(self, job: Job, why: Failure) -> None:
         """Fail the job's branch, and its attempt if too few branches are left."""
         attempt = job.attempt
-        if job.timed and not self._resumes(job):
+        if job.timed and not self._resume_branch(job):
             return
         self.clock_s = self.clock._now
         if job.family is not None:
-            self.families.leave(job)
+            self.families.end_visit(job)
         stage, _ = attempt.places[job.position]
         attempt.live -= 1
         if stage == attempt.stage and not attempt.over:
             attempt.failed += 1
             of = attempt.request.route.stages[stage]
             if attempt.done < of.need and len(of.branches) - attempt.failed < of.need:
-                self._give_up(attempt, why)
+                self._fail_attempt(attempt, why)
                 return
-        self._return_tokens(attempt)
+        self._return_tokens_if_over(attempt)
 
-    def go_on_soon(self, job: Job) -> None:
+    def end_visit_soon(self, job: Job) -> None:
         """Let a job continue in a separate event."""
-        self.clock.at(self.clock._now, self._go_on, job)
+        self.clock.at(self.clock._now, self._end_visit, job)
 
-    def _go_on(self, event: simpy.Event) -> None:
-        self.leave(event._value)
+    def _end_visit(self, event: simpy.Event) -> None:
+        self.end_visit(event._value)
 
-    def served(self, job: Job) -> None:
+    def service_begun(self, job: Job) -> None:
         """Record that the service of a job has begun; at a tied visit, cancel the other attempts."""
-        self._cancel_the_tied(job)
+        self._cancel_tied_attempts(job)
         if self.early:
-            self._return_early(job.attempt, job.position)
+            self._release_early(job.attempt, job.position)
 
-    def _return_early(self, attempt: Attempt, position: int) -> None:
+    def _release_early(self, attempt: Attempt, position: int) -> None:
         """Make the release that follows a visit whose service begins, if it is an early one."""
         release = position + 1
         if position == attempt.places[position][1] or not attempt.visits[release].early:
@@ -386,7 +386,7 @@ class Attempts:
         if isinstance(pool, Pool) and pool.release(attempt, release):
             attempt.returned.add(release)
 
-    def _cancel_the_tied(self, job: Job) -> None:
+    def _cancel_tied_attempts(self, job: Job) -> None:
         attempt = job.attempt
         request = attempt.request
         if attempt.over or request.route.policy.tied_after_s == math.inf or not request.route.visits[job.position].ties:

@@ -27,14 +27,14 @@ class InfiniteServer(Server):
         if job.life != self.died:
             self._lose(job)
         else:
-            self.jobs.leave(job)
+            self.jobs.end_visit(job)
 
 
 class Fifo(Server):
     def _admit(self, job: Job) -> None:
         if self.busy < self.servers:
             if self.caches:
-                self._cool()
+                self._cool_caches()
             self._occupy()
             job.demand += self.station.setup_s
             self._serve(job)
@@ -47,14 +47,14 @@ class Fifo(Server):
             self._lose(job)
             return
         if self.caches:
-            self._cool()
+            self._cool_caches()
         if self.pair:
-            self._hand_over()
+            self._hand_over_server()
         elif self.live:
             self._serve_waiting()
         else:
             self.busy -= 1
-        self.jobs.leave(job)
+        self.jobs.end_visit(job)
 
     def _serve_waiting(self) -> None:
         self._serve(self._next())
@@ -149,21 +149,21 @@ class GroupCommit(Server):
         if self.parts_left:
             self.parts_left -= 1
             self.paused, self.paused_s = batch, self.clock._now
-            self._hand_over()
+            self._hand_over_server()
             return
         if batch[0].life != self.died:
             self.busy_s -= self.clock._now - self.deaths[batch[0].life]
             for job in batch:
-                self.jobs.refuse(job, Failure.STATION_DOWN)
+                self.jobs.fail_branch(job, Failure.STATION_DOWN)
             return
         if self.pair:
-            self._hand_over()
+            self._hand_over_server()
         elif self.live:
             self._serve_waiting()
         else:
             self.busy = 0
         for job in batch:
-            self.jobs.leave(job)
+            self.jobs.end_visit(job)
 
     def _waits(self) -> bool:
         return self.paused is not None or super()._waits()
@@ -193,21 +193,21 @@ class ProcessorSharing(Server):
         self.attained_s = self.last_s = self.left_s = 0.0
         self.version = 0
 
-    def die(self) -> None:
-        super().die()
-        self.settle(self.clock._now)
+    def take_down(self) -> None:
+        super().take_down()
+        self.integrate(self.clock._now)
         while self.present:
-            self.jobs.refuse_soon(heappop(self.present)[2], Failure.STATION_DOWN)
+            self.jobs.fail_branch_soon(heappop(self.present)[2], Failure.STATION_DOWN)
         self.attained_s = self.left_s = 0.0
         self.behind = 0
         self.version += 1
 
     def set_speed(self, speed: float) -> None:
-        self.settle(self.clock._now)
+        self.integrate(self.clock._now)
         self.speed = speed
         self._schedule()
 
-    def settle(self, now_s: float) -> None:
+    def integrate(self, now_s: float) -> None:
         elapsed = now_s - self.last_s
         present = len(self.present)
         if present:
@@ -229,7 +229,7 @@ class ProcessorSharing(Server):
         return stayed - served, served
 
     def _admit(self, job: Job) -> None:
-        self.settle(self.clock._now)
+        self.integrate(self.clock._now)
         wait_s = 0.0
         if self.station.queue_s:
             jobs = len(self.present) + self.behind
@@ -238,17 +238,17 @@ class ProcessorSharing(Server):
             self.left_s += job.demand
         if wait_s:
             self.behind += 1
-            self.clock.at(self.clock._now + wait_s, self._reach, job)
+            self.clock.at(self.clock._now + wait_s, self._queue_ended, job)
         else:
             self._join(job)
         self._begin(job)
 
-    def _reach(self, event: simpy.Event) -> None:
+    def _queue_ended(self, event: simpy.Event) -> None:
         job = event._value
         if job.life != self.died:
-            self.jobs.refuse(job, Failure.STATION_DOWN)
+            self.jobs.fail_branch(job, Failure.STATION_DOWN)
             return
-        self.settle(self.clock._now)
+        self.integrate(self.clock._now)
         self.behind -= 1
         self._join(job)
 
@@ -270,11 +270,11 @@ class ProcessorSharing(Server):
     def _depart(self, event: simpy.Event) -> None:
         if event._value != self.version:
             return
-        self.settle(self.clock._now)
+        self.integrate(self.clock._now)
         done, _, job = heappop(self.present)
         self.attained_s = done if self.present else 0.0
         self._schedule()
-        self.jobs.leave(job)
+        self.jobs.end_visit(job)
 
 
 class NoService(Server):
@@ -293,39 +293,39 @@ class Pool(NoService):
         if job.attempt.request.route.visits[job.position].releases:
             if job.position not in job.attempt.returned:
                 self.release(job.attempt, job.position)
-            self.jobs.go_on_soon(job)
+            self.jobs.end_visit_soon(job)
         elif self.busy < self.servers:
-            self.settle(self.clock._now)
+            self.integrate(self.clock._now)
             self.busy += 1
-            self._grant(job)
+            self._grant_token(job)
         elif self.live < self.station.queue_limit:
             self._wait(job)
         else:
-            self.jobs.refuse_soon(job, Failure.QUEUE_FULL)
+            self.jobs.fail_branch_soon(job, Failure.QUEUE_FULL)
 
     def release(self, attempt: Attempt, position: int) -> bool:
         """Return the token that was taken first, by a visit before this one; return whether there is one."""
         taken = [p for p, pool in attempt.held.items() if pool is self and p < position]
         if taken:
-            self.give_back(attempt, min(taken))
+            self.return_token(attempt, min(taken))
         return bool(taken)
 
-    def give_back(self, attempt: Attempt, position: int) -> None:
+    def return_token(self, attempt: Attempt, position: int) -> None:
         """Return the token that an attempt took at this visit; it is granted to the first waiting job."""
         del attempt.held[position]
         if self.live:
-            self._grant(self._next())
+            self._grant_token(self._next())
         else:
-            self.settle(self.clock._now)
+            self.integrate(self.clock._now)
             self.busy -= 1
 
-    def settle(self, now_s: float) -> None:
+    def integrate(self, now_s: float) -> None:
         self.busy_s += self.busy * (now_s - self.last_s)
         self.last_s = now_s
 
-    def _grant(self, job: Job) -> None:
+    def _grant_token(self, job: Job) -> None:
         job.attempt.held[job.position] = self
-        self.jobs.go_on_soon(job)
+        self.jobs.end_visit_soon(job)
 
 
 class Gate(NoService):
@@ -337,37 +337,37 @@ class Gate(NoService):
         period_s, phase_s = self.station.period_s, self.station.phase_s
         if period_s:
             opens_s = phase_s + (math.floor((self.clock._now - phase_s) / period_s) + 1) * period_s
-            self.clock.at(max(opens_s, self.clock._now), self._look_again, job)
+            self.clock.at(max(opens_s, self.clock._now), self._poll_gate, job)
         elif not self.down:
-            self.jobs.go_on_soon(job)
+            self.jobs.end_visit_soon(job)
         elif self.station.poll_s:
             job.polls = 1
-            self.clock.at(self.clock._now + self.station.poll_s, self._look_again, job)
+            self.clock.at(self.clock._now + self.station.poll_s, self._poll_gate, job)
         else:
             self._wait(job)
 
-    def die(self) -> None:
+    def take_down(self) -> None:
         self.down = True
 
-    def revive(self) -> None:
+    def bring_up(self) -> None:
         self.down = False
         while self.live:
-            self.jobs.go_on_soon(self._next())
+            self.jobs.end_visit_soon(self._next())
 
     def idles_with_queue(self) -> bool:
         return self.live > 0 and not self.down
 
-    def _look_again(self, event: simpy.Event) -> None:
+    def _poll_gate(self, event: simpy.Event) -> None:
         job = event._value
         if self.down and job.polls < self.station.poll_limit and not job.attempt.cancelled:
             job.polls += 1
-            self.clock.at(self.clock._now + self.station.poll_s, self._look_again, job)
+            self.clock.at(self.clock._now + self.station.poll_s, self._poll_gate, job)
             return
         self.waiting_s += self.clock._now - job.since
         if self.down:
-            self.jobs.refuse(job, Failure.GATE_SHUT)
+            self.jobs.fail_branch(job, Failure.GATE_SHUT)
         else:
-            self.jobs.leave(job)
+            self.jobs.end_visit(job)
 
 
 SERVERS: dict[Discipline, type[Server]] = {

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import simpy
 
-from models.network.scenario import Kind
+from models.network.scenario import ActionKind
 from sim.engine.outcome import Outcome, Program
 from sim.engine.reference.attempts import Attempts
 from sim.engine.reference.results import Results
@@ -47,29 +47,29 @@ class Engine:
     def run(self) -> Outcome:
         """Execute all requests."""
         for action in self.scenario:
-            self.clock.at(action.at_s, self._act, action)
+            self.clock.at(action.at_s, self._apply_action, action)
         for source in self.sources:
             source.start()
         self.clock.run()
         self.attempts.count_idle()
         for server in self.attempts.servers:
-            server.settle(self.attempts.clock_s)
+            server.integrate(self.attempts.clock_s)
         return self.results.outcome(self.attempts.servers, self.attempts.clock_s)
 
-    def _act(self, event: simpy.Event) -> None:
+    def _apply_action(self, event: simpy.Event) -> None:
         """Execute an action of the scenario."""
         action = event._value
         match action.kind:
-            case Kind.SPEED:
+            case ActionKind.SPEED:
                 self.attempts.servers[action.target].set_speed(action.value)
-            case Kind.DOWN | Kind.SHUT:
+            case ActionKind.DOWN | ActionKind.SHUT:
                 if not self.attempts.servers[action.target].down:
-                    self.attempts.servers[action.target].die()
-            case Kind.UP | Kind.OPEN:
+                    self.attempts.servers[action.target].take_down()
+            case ActionKind.UP | ActionKind.OPEN:
                 if self.attempts.servers[action.target].down:
-                    self.attempts.servers[action.target].revive()
-            case Kind.JOIN | Kind.LEAVE:
-                self.attempts.balancers[action.target].present[action.member] = action.kind is Kind.JOIN
+                    self.attempts.servers[action.target].bring_up()
+            case ActionKind.JOIN | ActionKind.LEAVE:
+                self.attempts.balancers[action.target].present[action.member] = action.kind is ActionKind.JOIN
 
 
 def run(program: Program, progress: Callable[[int], None] | None = None) -> Outcome:

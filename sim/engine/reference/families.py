@@ -28,10 +28,10 @@ class Requests(Protocol):
     def cancel_request(self, request: Request) -> None:
         """End a sub-request without a result."""
 
-    def go_on_soon(self, job: Job) -> None:
+    def end_visit_soon(self, job: Job) -> None:
         """End the visit in a separate event."""
 
-    def refuse_soon(self, job: Job, why: Failure) -> None:
+    def fail_branch_soon(self, job: Job, why: Failure) -> None:
         """Fail the job's branch in a separate event."""
 
 
@@ -91,7 +91,7 @@ class Families:
         self._schedule(started)
         return True
 
-    def leave(self, job: Job) -> list[float]:
+    def end_visit(self, job: Job) -> list[float]:
         """Let a branch go on, or fail, whose family is over; return the family's critical path."""
         family: Family = job.family
         job.family = None
@@ -113,7 +113,7 @@ class Families:
         del family.children[child]
         if family.is_over:
             if family.is_abandoned and not family.children:
-                self.requests.go_on_soon(family.job)
+                self.requests.end_visit_soon(family.job)
             return
         if self.path_width:
             family.path_s = self._path_s(child, winner)
@@ -122,9 +122,9 @@ class Families:
         else:
             family.done += 1
         if family.done == family.need:
-            self.requests.go_on_soon(family.job)
+            self.requests.end_visit_soon(family.job)
         elif family.count - family.failed < family.need:
-            self.requests.refuse_soon(family.job, why)
+            self.requests.fail_branch_soon(family.job, why)
         else:
             self._schedule(family)
             return

@@ -24,7 +24,7 @@ class DescendantRows:
         self.requests = len(found.first) - 1
 
 
-class Rows:
+class SheetRows:
     """A Sheet as lists, which are faster to read in Python."""
 
     def __init__(self, sheet: Sheet):
@@ -54,7 +54,7 @@ class Request:
         "stations", "taken", "tied", "width",
     )  # fmt: skip
 
-    def __init__(self, routes: Sequence[Route], rows: Rows, row: int, index: int, client: int, background: bool):
+    def __init__(self, routes: Sequence[Route], rows: SheetRows, row: int, index: int, client: int, background: bool):
         self.family: Any = None
         self.index = self.number = index
         self.client, self.background, self.is_recorded = client, background, not background
@@ -72,7 +72,7 @@ class Request:
         child._fill(routes, rows, row)
         return child
 
-    def _fill(self, routes: Sequence[Route], rows: Rows | DescendantRows, row: int) -> None:
+    def _fill(self, routes: Sequence[Route], rows: SheetRows | DescendantRows, row: int) -> None:
         self.open: dict[int, Attempt] = {}  # attempts without an outcome, by number
         self.taken: dict[int, list[int]] = {}  # group: members to which attempts have been bound
         self.ended = self.tied = False

@@ -10,7 +10,7 @@ import simpy
 from models.network.demand_sheet import Sheet
 from sim.engine.outcome import Draw, Program
 from sim.engine.reference.attempts import Attempts
-from sim.engine.reference.requests import Request, Rows
+from sim.engine.reference.requests import Request, SheetRows
 from sim.engine.reference.stations import Clock
 from traces.trace import Pacing
 
@@ -20,7 +20,7 @@ class Sheets:
 
     def __init__(self, program: Program, draw: Draw, attempts: Attempts, progress: Callable[[int], None] | None):
         self.program, self.draw, self.attempts, self.progress = program, draw, attempts, progress
-        self.rows: Rows
+        self.rows: SheetRows
         self.first = self.end = self.next = 0
         self.exhausted = False
 
@@ -37,7 +37,7 @@ class Sheets:
         if self.progress:
             self.progress(self.attempts.results.begun)
         sheet = self.draw(self.next, self.program.chunk)
-        self.rows, self.first, self.end = Rows(sheet), sheet.first, sheet.first + len(sheet)
+        self.rows, self.first, self.end = SheetRows(sheet), sheet.first, sheet.first + len(sheet)
         self.exhausted = len(sheet) == 0
         return not self.exhausted
 
@@ -124,7 +124,7 @@ class BackgroundLoad:
 
     def __init__(self, program: Program, sheet: Sheet, before: int, attempts: Attempts, clock: Clock):
         """`before`: number of operations of all loads before this one."""
-        self.routes, self.rows, self.before = program.network.routes, Rows(sheet), before
+        self.routes, self.rows, self.before = program.network.routes, SheetRows(sheet), before
         self.attempts, self.clock, self.next = attempts, clock, 0
 
     def start(self) -> None:

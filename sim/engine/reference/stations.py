@@ -41,19 +41,19 @@ class Jobs(Protocol):
 
     notes_service: bool
 
-    def leave(self, job: Job) -> None:
+    def end_visit(self, job: Job) -> None:
         """End the visit."""
 
-    def go_on_soon(self, job: Job) -> None:
+    def end_visit_soon(self, job: Job) -> None:
         """End the visit in a separate event."""
 
-    def refuse(self, job: Job, why: Failure) -> None:
+    def fail_branch(self, job: Job, why: Failure) -> None:
         """Fail the job's branch."""
 
-    def refuse_soon(self, job: Job, why: Failure) -> None:
+    def fail_branch_soon(self, job: Job, why: Failure) -> None:
         """Fail the job's branch in a separate event."""
 
-    def served(self, job: Job) -> None:
+    def service_begun(self, job: Job) -> None:
         """Record that service has begun; called if `notes_service`."""
 
 
@@ -76,7 +76,7 @@ class Server:
         self.visits += 1
         job.since = self.clock._now
         if self.down:
-            self.jobs.refuse_soon(job, Failure.STATION_DOWN)
+            self.jobs.fail_branch_soon(job, Failure.STATION_DOWN)
         else:
             self._admit(job)
 
@@ -86,23 +86,23 @@ class Server:
         self.waiting_s += self.clock._now - job.since
         job.dropped = True
 
-    def die(self) -> None:
+    def take_down(self) -> None:
         """Refuse waiting jobs; jobs in service are lost at their departure."""
         if self.caches:
-            self._cool()
+            self._cool_caches()
         self.down, self.busy = True, 0
         self.died += 1
         self.deaths.append(self.clock._now)
         while self.live:
-            self.jobs.refuse_soon(self._next(), Failure.STATION_DOWN)
+            self.jobs.fail_branch_soon(self._next(), Failure.STATION_DOWN)
 
-    def revive(self) -> None:
+    def bring_up(self) -> None:
         self.down = False
 
     def set_speed(self, speed: float) -> None:
         self.speed = speed
 
-    def settle(self, now_s: float) -> None:
+    def integrate(self, now_s: float) -> None:
         """Update the integrals to the present."""
 
     def idles_with_queue(self) -> bool:
@@ -121,7 +121,7 @@ class Server:
         for server in self.pair:
             server.busy = 1
 
-    def _hand_over(self) -> None:
+    def _hand_over_server(self) -> None:
         """Free the server of a pair, and let it serve the job that has waited longest."""
         for server in self.pair:
             server.busy = 0
@@ -169,15 +169,15 @@ class Server:
     def _lose(self, job: Job) -> None:
         """Refuse a job whose station has died during its service; the time after that does not count as busy."""
         self.busy_s -= self.clock._now - self.deaths[job.life]
-        self.jobs.refuse(job, Failure.STATION_DOWN)
+        self.jobs.fail_branch(job, Failure.STATION_DOWN)
 
-    def _cool(self) -> None:
+    def _cool_caches(self) -> None:
         """Update the warm fraction to the present, before servers become idle or busy."""
         assert self.caches
         idle_s = (self.clock._now - self.warm_at) * (self.servers - self.busy) / self.servers
         self.warm_fraction, self.warm_at = cooled(self.warm_fraction, idle_s, self.caches.decay_s), self.clock._now
 
-    def _warm(self, job: Job, caches: Caches) -> None:
+    def _warm_caches(self, job: Job, caches: Caches) -> None:
         """Add the cold-cache time to the job's demand, and warm up the caches."""
         work_s, warm_fraction = job.demand, self.warm_fraction
         job.demand += cold_time_s(warm_fraction, work_s, caches.cold_penalty_s, caches.warm_up_s)
@@ -186,13 +186,13 @@ class Server:
     def _serve(self, job: Job) -> None:
         """Put the job's departure on the clock."""
         if self.caches:
-            self._warm(job, self.caches)
+            self._warm_caches(job, self.caches)
         clock, duration = self.clock, job.demand / self.speed
         self.busy_s += duration
         clock.at(clock._now + duration, self._depart, job)
         job.began, job.life = clock._now, self.died  # like `_begin`, inlined because a call per visit is slow
         if self.notes_service:
-            self.jobs.served(job)
+            self.jobs.service_begun(job)
 
     def _depart(self, event: simpy.Event) -> None:
         raise NotImplementedError
@@ -201,4 +201,4 @@ class Server:
         """Record that the service of a job has begun."""
         job.began, job.life = self.clock._now, self.died
         if self.notes_service:
-            self.jobs.served(job)
+            self.jobs.service_begun(job)

@@ -16,7 +16,7 @@ from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.retry_policy import Policy
 from models.network.route import Chance, Route, Stage, Visit, single
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import UNBOUNDED, Choice, Member, Station
 from models.store import compile_spec, load_spec
@@ -400,7 +400,7 @@ def test_what_fails_is_no_bound_of_what_is_answered():
 
 
 def test_the_agenda_may_only_take_away():
-    scenario = (Action(Kind.SPEED, 0, at_s=2.0, value=4.0), Action(Kind.SPEED, 0, at_s=50.0, value=0.5))
+    scenario = (Action(ActionKind.SPEED, 0, at_s=2.0, value=4.0), Action(ActionKind.SPEED, 0, at_s=50.0, value=0.5))
     network = one_station(Station("drive", "drive", Discipline.FIFO), constant(1.0))
     found = bounds(replace(network, scenario=scenario), closed(10, 0.0, seed=1, clients=3))
     assert found.throughput_ops == Between(0.0, 4.0)

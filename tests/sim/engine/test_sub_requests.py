@@ -13,7 +13,7 @@ from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.retry_policy import Policy
 from models.network.route import Chance, Route, Stage, Visit, single
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Choice, Group, Member, Station
 from models.network.sub_requests import SubRequests
@@ -270,7 +270,7 @@ def test_critical_paths_go_through_the_sub_request_that_was_waited_for_last():
 
 def test_time_lost_to_failed_attempts_of_sub_requests_is_the_time_before_winning_attempts():
     part = Route("part", (single(takes(1.0)),), policy=Policy(timeout_s=2.0, retries=1, backoff_s=0.5))
-    down = Action(Kind.DOWN, DELAY, 0.5), Action(Kind.UP, DELAY, 0.75)
+    down = Action(ActionKind.DOWN, DELAY, 0.5), Action(ActionKind.UP, DELAY, 0.75)
     outcome = run(Route("all", (starting(SubRequests(1)),)), part, paths=True, scenario=down)
     assert outcome.end_s.tolist() == [1.0 + 0.5 + 1.0]  # lost at 1 s, again at 1.5 s
     assert outcome.path_s[0, 0] == 1.5

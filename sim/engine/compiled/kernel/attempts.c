@@ -2,7 +2,7 @@
 
 static void cancel(Engine *e, int64_t attempt);
 
-static RARE void cancel_the_tied(Engine *e, int64_t token)
+static RARE void cancel_tied_attempts(Engine *e, int64_t token)
 {
     int64_t attempt = attempt_of(e, token), slot = slot_of(e, token);
     Slot *request = slot_at(e, slot);
@@ -15,23 +15,23 @@ static RARE void cancel_the_tied(Engine *e, int64_t token)
             cancel(e, other);
 }
 
-static RARE void return_early(Engine *e, int64_t token);
+static RARE void release_early(Engine *e, int64_t token);
 
 /* Record that the service of a job has begun; at a tied visit, cancel the other attempts; make an early release. */
-static inline void started(Engine *e, const Station *at, int64_t token)
+static inline void service_begun(Engine *e, const Station *at, int64_t token)
 {
     Token *job = token_at(e, token);
     job->life = at->died;
     if (UNLIKELY(e->program->paths))
         e->began_s[token] = e->now_s;
     if (UNLIKELY(e->program->tied))
-        cancel_the_tied(e, token);
+        cancel_tied_attempts(e, token);
     if (UNLIKELY(e->program->early))
-        return_early(e, token);
+        release_early(e, token);
 }
 
 /* Update the pool's integral to the present. */
-static void settle_pool(Engine *e, Station *at)
+static void integrate_pool(Engine *e, Station *at)
 {
     StationExtra *extra = extra_of(e, at);
     CHECK(at->busy == 0 || e->now_s >= extra->last_s);
@@ -39,15 +39,15 @@ static void settle_pool(Engine *e, Station *at)
     extra->last_s = e->now_s;
 }
 
-static void grant(Engine *e, int64_t token)
+static void grant_pool_token(Engine *e, int64_t token)
 {
     token_at(e, token)->state = HOLDING;
     attempt_at(e, attempt_of(e, token))->held++;
-    go_on_soon(e, token);
+    end_visit_soon(e, token);
 }
 
 /* Return the pool token that was taken at this visit; it is granted to the first waiting job. */
-static RARE void give_back(Engine *e, int64_t token)
+static RARE void return_pool_token(Engine *e, int64_t token)
 {
     Token *job = token_at(e, token);
     Station *at = station_at(e, job->station);
@@ -55,9 +55,9 @@ static RARE void give_back(Engine *e, int64_t token)
     job->state = IDLE;
     attempt_at(e, attempt_of(e, token))->held--;
     if (at->live) {
-        grant(e, next_job(e, at));
+        grant_pool_token(e, next_job(e, at));
     } else {
-        settle_pool(e, at);
+        integrate_pool(e, at);
         at->busy--;
     }
 }
@@ -74,7 +74,7 @@ static int64_t taken_before(Engine *e, int64_t token, int64_t station)
 static RARE int64_t bind(Engine *e, int64_t token, int64_t code);
 
 /* Make the release that follows a visit whose service begins, if it is an early one. */
-static RARE void return_early(Engine *e, int64_t token)
+static RARE void release_early(Engine *e, int64_t token)
 {
     if (position_of(e, token_at(e, token))->is_last)
         return;
@@ -90,32 +90,32 @@ static RARE void return_early(Engine *e, int64_t token)
     if (taken == NIL)
         return;
     next->state = RETURNED;
-    give_back(e, taken);
+    return_pool_token(e, taken);
 }
 
-static RARE void give_back_all(Engine *e, int64_t attempt)
+static RARE void return_pool_tokens(Engine *e, int64_t attempt)
 {
     int64_t visits = route_layout(e, slot_at(e, slot_of_attempt(e, attempt)))->visits;
     int64_t first = attempt << e->position_bits;
     for (int64_t token = first; token < first + visits; token++)
         if (token_at(e, token)->state == HOLDING)
-            give_back(e, token);
+            return_pool_token(e, token);
 }
 
 /* Return the tokens that the attempt still holds if it has ended and none of its branches is in progress. */
-static inline void return_tokens(Engine *e, int64_t attempt)
+static inline void return_tokens_if_over(Engine *e, int64_t attempt)
 {
     const Attempt *one = attempt_at(e, attempt);
     CHECK(one->live >= 0);
     if (one->live == 0 && one->held && one->over)
-        give_back_all(e, attempt);
+        return_pool_tokens(e, attempt);
 }
 
 /* In debug builds: check that each token that is taken from a pool is held by an attempt in flight. */
 static void check_tokens(Engine *e)
 {
 #ifdef KERNEL_DEBUG
-    int64_t *held = room_for(e->station_count, sizeof *held);
+    int64_t *held = allocate(e->station_count, sizeof *held);
     CHECK(held);
     for (int64_t slot = 0; slot < e->slot_count; slot++) {
         const Slot *request = slot_at(e, slot);
@@ -140,7 +140,7 @@ static void check_tokens(Engine *e)
 #endif
 }
 
-static void has_one_less(Engine *e, int64_t slot, int64_t group, int64_t member);
+static void decrement_outstanding(Engine *e, int64_t slot, int64_t group, int64_t member);
 
 /* The attempt has an outcome: its members have one outstanding attempt less. */
 static inline void close_attempt(Engine *e, int64_t attempt)
@@ -149,7 +149,7 @@ static inline void close_attempt(Engine *e, int64_t attempt)
     for (int64_t group = 0; group < e->program->groups_count; group++) {
         int64_t member = *member_at(e, attempt, group);
         if (member >= 0)
-            has_one_less(e, slot_of_attempt(e, attempt), group, member);
+            decrement_outstanding(e, slot_of_attempt(e, attempt), group, member);
     }
 }
 
@@ -167,12 +167,12 @@ static RARE void cancel(Engine *e, int64_t attempt)
     int64_t first = attempt << e->position_bits;
     for (int64_t token = first; token < first + visits; token++) {
         if (token_at(e, token)->state == WAITING) {
-            drop(e, token);
+            cancel_waiting(e, token);
             one->live--;
         } else if (UNLIKELY(e->family_of_token != NULL) && abandon(e, token)) {
             one->live--;
             slot_at(e, slot_of(e, token))->busy--;
         }
     }
-    return_tokens(e, attempt);
+    return_tokens_if_over(e, attempt);
 }

@@ -49,12 +49,12 @@ static int check_stations(const Program *p, int64_t *at)
             !(s->queue_s >= 0) || !(s->queued_each_s >= 0) || (s->queue_s > 0 && !SHARES(s->discipline)) ||
             !is_duration(s->setup_s) || !(s->age_bias >= 0 && s->age_bias <= 1) || !is_duration(s->cold_penalty_s) ||
             !(s->warm_up_s > 0) || !(s->decay_s > 0) || !pairs_well(p, *at))
-            return FAULT_STATION;
+            return INPUT_FAULT_STATION;
         for (int64_t c = 0; c < p->classes; c++)
             if (!(p->weights[*at * p->classes + c] > 0))
-                return FAULT_STATION;
+                return INPUT_FAULT_STATION;
     }
-    return FAULT_NONE;
+    return INPUT_FAULT_NONE;
 }
 
 static int check_route(const Program *p, const RouteLayout *r)
@@ -67,9 +67,9 @@ static int check_route(const Program *p, const RouteLayout *r)
         !(r->backoff_s >= 0) || !(r->backoff_max_s >= 0) || !(r->jitter >= 0 && r->jitter <= 1) ||
         !(r->retry_budget >= 0) || !(r->retry_tokens >= 0) || !(r->hedge_budget >= 0) || !(r->hedge_tokens >= 0) || !(r->second_s >= 0) ||
         !(r->quantile >= 0 && r->quantile < 1))
-        return FAULT_ROUTE;
+        return INPUT_FAULT_ROUTE;
     bool has_second = r->second_s < INFINITY || r->quantile > 0;
-    return r->attempts == 1 + r->retries + has_second && (!r->tied || p->tied) ? FAULT_NONE : FAULT_ROUTE;
+    return r->attempts == 1 + r->retries + has_second && (!r->tied || p->tied) ? INPUT_FAULT_NONE : INPUT_FAULT_ROUTE;
 }
 
 /* A route's branches are its positions cut at those that are a branch's last, stage by stage. */
@@ -81,19 +81,19 @@ static int check_branches(const Program *p, const RouteLayout *r)
         if (!WITHIN(stage->first_branch, 0, p->branch_first_position_count) ||
             stage->end_branch <= stage->first_branch || stage->end_branch > p->branch_first_position_count ||
             stage->need < 1 || stage->need > stage->end_branch - stage->first_branch)
-            return FAULT_STAGE;
+            return INPUT_FAULT_STAGE;
         for (int64_t b = stage->first_branch; b < stage->end_branch; b++) {
             if (p->branch_first_position[b] != visit)
-                return FAULT_STAGE;
+                return INPUT_FAULT_STAGE;
             bool is_last = false;
             for (; !is_last; visit++) {
                 if (visit >= r->visits || p->positions[r->first_position + visit].stage != s)
-                    return FAULT_POSITION;
+                    return INPUT_FAULT_POSITION;
                 is_last = p->positions[r->first_position + visit].is_last;
             }
         }
     }
-    return visit == r->visits ? FAULT_NONE : FAULT_POSITION;
+    return visit == r->visits ? INPUT_FAULT_NONE : INPUT_FAULT_POSITION;
 }
 
 static int check_routes(const Program *p, int64_t *at)
@@ -105,7 +105,7 @@ static int check_routes(const Program *p, int64_t *at)
         if (fault)
             return fault;
     }
-    return FAULT_NONE;
+    return INPUT_FAULT_NONE;
 }
 
 static int check_groups(const Program *p, int64_t *at)
@@ -117,48 +117,48 @@ static int check_groups(const Program *p, int64_t *at)
             !WITHIN(g->positions, 1, BOUND_POSITIONS + 1) || g->first_member < 0 || g->rows < 0 ||
             g->members > p->member_station_count / g->positions ||
             g->first_member > p->member_station_count - g->members * g->positions)
-            return FAULT_GROUP;
+            return INPUT_FAULT_GROUP;
         if (g->rows && (g->columns < 1 || g->first_row < 0 || g->rows > p->placement_station_count / g->columns ||
                         g->first_row > p->placement_station_count - g->rows * g->columns))
-            return FAULT_GROUP;
+            return INPUT_FAULT_GROUP;
         for (int64_t i = 0; i < g->members * g->positions; i++)
             if (!WITHIN(p->member_station[g->first_member + i], 0, columns))
-                return FAULT_GROUP;
+                return INPUT_FAULT_GROUP;
     }
     for (int64_t i = 0; i < p->placement_station_count; i++)
         if (!WITHIN(p->placement_station[i], 0, p->stations_count))
-            return FAULT_GROUP;
-    return FAULT_NONE;
+            return INPUT_FAULT_GROUP;
+    return INPUT_FAULT_NONE;
 }
 
 static int check_action(const Program *p, const ActionLayout *a)
 {
     if (!is_duration(a->at_s))
-        return FAULT_ACTION;
-    if (a->kind == KIND_JOIN || a->kind == KIND_LEAVE) {
+        return INPUT_FAULT_ACTION;
+    if (a->kind == ACTION_KIND_JOIN || a->kind == ACTION_KIND_LEAVE) {
         if (!WITHIN(a->target, 0, p->groups_count))
-            return FAULT_ACTION;
+            return INPUT_FAULT_ACTION;
         const GroupLayout *g = &p->groups[a->target];
-        return WITHIN(a->member, 0, g->rows ? p->stations_count : g->members) ? FAULT_NONE : FAULT_ACTION;
+        return WITHIN(a->member, 0, g->rows ? p->stations_count : g->members) ? INPUT_FAULT_NONE : INPUT_FAULT_ACTION;
     }
-    if (!WITHIN(a->kind, KIND_SPEED, KIND_OPEN + 1) || !WITHIN(a->target, 0, p->stations_count) || !(a->value > 0) ||
+    if (!WITHIN(a->kind, ACTION_KIND_SPEED, ACTION_KIND_OPEN + 1) || !WITHIN(a->target, 0, p->stations_count) || !(a->value > 0) ||
         !(a->value < INFINITY))
-        return FAULT_ACTION;
+        return INPUT_FAULT_ACTION;
     int64_t discipline = p->stations[a->target].discipline;
-    if ((a->kind == KIND_DOWN || a->kind == KIND_UP) && is_paired(p, a->target))
-        return FAULT_ACTION;
+    if ((a->kind == ACTION_KIND_DOWN || a->kind == ACTION_KIND_UP) && is_paired(p, a->target))
+        return INPUT_FAULT_ACTION;
     if (p->stations[a->target].period_s != 0)
-        return FAULT_ACTION;
-    bool of_gates = a->kind == KIND_SHUT || a->kind == KIND_OPEN;
-    return of_gates == IS_GATE(discipline) && !HOLDS_TOKENS(discipline) ? FAULT_NONE : FAULT_ACTION;
+        return INPUT_FAULT_ACTION;
+    bool of_gates = a->kind == ACTION_KIND_SHUT || a->kind == ACTION_KIND_OPEN;
+    return of_gates == IS_GATE(discipline) && !HOLDS_TOKENS(discipline) ? INPUT_FAULT_NONE : INPUT_FAULT_ACTION;
 }
 
 static int check_actions(const Program *p, int64_t *at)
 {
     for (*at = 0; *at < p->actions_count; ++*at)
         if (check_action(p, &p->actions[*at]))
-            return FAULT_ACTION;
-    return FAULT_NONE;
+            return INPUT_FAULT_ACTION;
+    return INPUT_FAULT_NONE;
 }
 
 /* Whether the closed loops do not have all clients in order, or there is no source. */
@@ -182,9 +182,9 @@ static int check_program(const Program *p, int64_t *at)
         !WITHIN(p->clients, 0, INT32_MAX) || !WITHIN(p->position_bits, 0, 20) || !WITHIN(p->attempt_bits, 0, 10) ||
         check_loops(p) || p->positions_count >= INT32_MAX ||
         p->stages_count >= INT32_MAX || p->actions_count >= 1 << 24)
-        return FAULT_COUNTS;
+        return INPUT_FAULT_COUNTS;
     if (p->weights_count != p->stations_count * p->classes)
-        return FAULT_SIZES;
+        return INPUT_FAULT_SIZES;
     int fault = check_stations(p, at);
     if (!fault)
         fault = check_routes(p, at);
@@ -224,14 +224,14 @@ static int check_visits(const Program *p, const Sheet *sheet, int64_t row, bool 
     const RouteLayout *route = &p->routes[sheet->route[row]];
     int64_t first = sheet->first_visit[row], count = route->visits * route->attempts;
     if (first < 0 || count > sheet->station_count - first)
-        return FAULT_SHEET_VISITS;
+        return INPUT_FAULT_SHEET_VISITS;
     for (int64_t i = first; !fit && i < first + count; i++) {
         if (!is_visitable(p, sheet->station[i]))
-            return FAULT_SHEET_STATION;
+            return INPUT_FAULT_SHEET_STATION;
         if (!is_demand(sheet->demand_s[i]))
-            return FAULT_SHEET_DEMAND;
+            return INPUT_FAULT_SHEET_DEMAND;
     }
-    return FAULT_NONE;
+    return INPUT_FAULT_NONE;
 }
 
 /* Arrivals count in open loops, think times and phases in closed ones; none of them goes back. */
@@ -244,29 +244,29 @@ static int check_sheet(const Engine *e, const Sheet *sheet, int64_t *at)
     int64_t phase = source->last_phase, count = sheet->route_count;
     *at = 0;
     if (sheet->first != source->next_row)
-        return FAULT_SHEET_FIRST;
+        return INPUT_FAULT_SHEET_FIRST;
     if (sheet->arrival_s_count != count || sheet->think_s_count != count ||
         sheet->phase_count != count || sheet->key_hash_count != count || sheet->first_visit_count != count ||
         sheet->station_count != sheet->demand_s_count)
-        return FAULT_SIZES;
+        return INPUT_FAULT_SIZES;
     bool fit = are_visits_fit(p, sheet);
     for (; *at < count; ++*at) {
         int64_t row = *at;
         if (!WITHIN(sheet->route[row], 0, p->routes_count))
-            return FAULT_SHEET_ROUTE;
+            return INPUT_FAULT_SHEET_ROUTE;
         if (is_open && !(sheet->arrival_s[row] >= since_s && sheet->arrival_s[row] < INFINITY))
-            return FAULT_SHEET_ARRIVAL;
+            return INPUT_FAULT_SHEET_ARRIVAL;
         if (!is_open && !is_duration(sheet->think_s[row]))
-            return FAULT_SHEET_THINK;
+            return INPUT_FAULT_SHEET_THINK;
         if (!is_open && sheet->phase[row] < phase)
-            return FAULT_SHEET_PHASE;
+            return INPUT_FAULT_SHEET_PHASE;
         since_s = sheet->arrival_s[row];
         phase = sheet->phase[row];
         int fault = check_visits(p, sheet, row, fit);
         if (fault)
             return fault;
     }
-    return FAULT_NONE;
+    return INPUT_FAULT_NONE;
 }
 
 static int check_background(const Program *p, const Sheet *sheet, int64_t *at)
@@ -275,15 +275,15 @@ static int check_background(const Program *p, const Sheet *sheet, int64_t *at)
     for (*at = 0; *at < p->backgrounds_count; ++*at) {
         const BackgroundLayout *load = &p->backgrounds[*at];
         if (load->first_row != end || load->end_row < end || load->end_row > sheet->route_count)
-            return FAULT_BACKGROUND;
+            return INPUT_FAULT_BACKGROUND;
         end = load->end_row;
         for (int64_t row = load->first_row; row < end; row++) {
             if (!WITHIN(sheet->route[row], 0, p->routes_count) || p->routes[sheet->route[row]].attempts != 1 ||
                 p->routes[sheet->route[row]].timeout_s < INFINITY || !is_duration(sheet->arrival_s[row]) ||
                 (row > load->first_row && sheet->arrival_s[row] < sheet->arrival_s[row - 1]) ||
                 check_visits(p, sheet, row, false))
-                return FAULT_BACKGROUND;
+                return INPUT_FAULT_BACKGROUND;
         }
     }
-    return end == sheet->route_count ? FAULT_NONE : FAULT_BACKGROUND;
+    return end == sheet->route_count ? INPUT_FAULT_NONE : INPUT_FAULT_BACKGROUND;
 }

@@ -22,11 +22,11 @@ static int check_sub_requests(const Program *p, int64_t *at)
         int64_t starts = 0;
         for (int64_t i = r->first_position; i < r->first_position + r->visits; i++)
             if (p->positions[i].starts && !starts_well(p, p->positions[i].starts, starts++))
-                return FAULT_ROUTE;
+                return INPUT_FAULT_ROUTE;
         if (r->starts != starts)
-            return FAULT_ROUTE;
+            return INPUT_FAULT_ROUTE;
     }
-    return FAULT_NONE;
+    return INPUT_FAULT_NONE;
 }
 
 /* Whether a request or descendant has families whose children come after it, among the descendants from `first` on. */
@@ -66,25 +66,25 @@ static int check_descendants(const Program *p, const Sheet *sheet, int64_t *at)
     int64_t requests = sheet->route_count, count = sheet->child_route_count;
     *at = 0;
     if (!p->sub_requests_count)
-        return count ? FAULT_DESCENDANTS : FAULT_NONE;
+        return count ? INPUT_FAULT_DESCENDANTS : INPUT_FAULT_NONE;
     if (!requests && !count)
-        return FAULT_NONE;
+        return INPUT_FAULT_NONE;
     if (sheet->first_descendant_count != requests + 1 || sheet->first_family_count != requests + count ||
         sheet->child_key_hash_count != count || sheet->child_identity_count != count ||
         sheet->child_first_visit_count != count || sheet->child_station_count != sheet->child_demand_s_count ||
         sheet->first_child_count < 1)
-        return FAULT_SIZES;
+        return INPUT_FAULT_SIZES;
     int64_t first = 0;
     for (; *at < requests; ++*at) {
         int64_t end = sheet->first_descendant[*at + 1];
         if (sheet->first_descendant[*at] != first || end < first || end > count ||
             !are_families_fit(p, sheet, sheet->route[*at], *at, first, end))
-            return FAULT_DESCENDANTS;
+            return INPUT_FAULT_DESCENDANTS;
         for (int64_t i = first; i < end; i++)
             if (!is_descendant_fit(p, sheet, i) ||
                 !are_families_fit(p, sheet, sheet->child_route[i], requests + i, i + 1, end))
-                return FAULT_DESCENDANTS;
+                return INPUT_FAULT_DESCENDANTS;
         first = end;
     }
-    return FAULT_NONE;
+    return INPUT_FAULT_NONE;
 }

@@ -7,13 +7,13 @@
  */
 
 enum {
-    DEPART_DELAY, DEPART_SERVED, DEPART_BATCH, DEPART_SHARED, REACH_SHARED, GO_ON, REFUSED, LOOK_AGAIN,
-    READY, ISSUE, BACKGROUND, TIME_OUT, SECOND, RETRY, ACT, CHILD
+    DEPART_DELAY, DEPART_SERVED, DEPART_BATCH, DEPART_SHARED, SHARED_QUEUE_ENDED, END_VISIT, FAIL_BRANCH, POLL_GATE,
+    CLIENT_READY, ISSUE, BACKGROUND, TIME_OUT, SECOND_ATTEMPT, RETRY, APPLY_ACTION, CHILD
 };
 
 #define IN_CACHE 8192 /* heap entries that fit into CPU caches */
 
-static inline unsigned __int128 rank(const Entry *entry)
+static inline unsigned __int128 sort_key(const Entry *entry)
 {
     unsigned __int128 value;
     _Static_assert(offsetof(Entry, time_s) == 8 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "time above number");
@@ -22,10 +22,10 @@ static inline unsigned __int128 rank(const Entry *entry)
 }
 
 /* Put an entry into the hole at the top of a heap of `size`. */
-static inline __attribute__((always_inline)) void sink(Heap *heap, int64_t size, Entry entry)
+static inline __attribute__((always_inline)) void sift_down(Heap *heap, int64_t size, Entry entry)
 {
     Entry *entries = heap->entries;
-    unsigned __int128 own = rank(&entry);
+    unsigned __int128 own = sort_key(&entry);
     int64_t at = 0;
     for (;;) {
         int64_t child = 2 * at + 1;
@@ -35,9 +35,9 @@ static inline __attribute__((always_inline)) void sink(Heap *heap, int64_t size,
             __builtin_prefetch(&entries[2 * child + 1]);
             __builtin_prefetch(&entries[2 * child + 3]);
         }
-        if (child + 1 < size && rank(&entries[child + 1]) < rank(&entries[child]))
+        if (child + 1 < size && sort_key(&entries[child + 1]) < sort_key(&entries[child]))
             child++;
-        if (own < rank(&entries[child]))
+        if (own < sort_key(&entries[child]))
             break;
         entries[at] = entries[child];
         at = child;
@@ -47,15 +47,15 @@ static inline __attribute__((always_inline)) void sink(Heap *heap, int64_t size,
 }
 
 /* Move the last entry into the hole at the top of a heap. */
-static void sink_last(Heap *heap)
+static void remove_top(Heap *heap)
 {
     int64_t size = --heap->size;
     if (size > 0)
-        sink(heap, size, heap->entries[size]);
+        sift_down(heap, size, heap->entries[size]);
 }
 
 /* Add an entry at the bottom of a heap with spare capacity. */
-static inline __attribute__((always_inline)) void rise(Heap *heap, Entry entry)
+static inline __attribute__((always_inline)) void sift_up(Heap *heap, Entry entry)
 {
     Entry *entries = heap->entries;
     int64_t at = heap->size++;
@@ -71,29 +71,29 @@ static inline __attribute__((always_inline)) void rise(Heap *heap, Entry entry)
 }
 
 /* Put an event on the clock. */
-static inline void push_detail(Engine *e, double time_s, int kind, int64_t argument, uint32_t detail)
+static inline void schedule_with_detail(Engine *e, double time_s, int kind, int64_t argument, uint32_t detail)
 {
     Entry entry = {e->inserted++, time_s, argument, kind, detail};
     if (e->hole) {
         e->hole = false;
-        sink(&e->events, e->events.size, entry);
+        sift_down(&e->events, e->events.size, entry);
         return;
     }
     if (UNLIKELY(e->events.size == e->events.capacity) && !grow_heap(&e->events)) {
         e->out_of_memory = true;
         return;
     }
-    rise(&e->events, entry);
+    sift_up(&e->events, entry);
 }
 
-static inline void push(Engine *e, double time_s, int kind, int64_t argument)
+static inline void schedule(Engine *e, double time_s, int kind, int64_t argument)
 {
-    push_detail(e, time_s, kind, argument, 0);
+    schedule_with_detail(e, time_s, kind, argument, 0);
 }
 
 /* Fill the hole at the top of the heap with its last entry. */
-static inline void fill_hole(Engine *e)
+static inline void remove_current_event(Engine *e)
 {
     e->hole = false;
-    sink_last(&e->events);
+    remove_top(&e->events);
 }

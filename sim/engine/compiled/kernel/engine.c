@@ -27,7 +27,7 @@ static RARE bool add_slots(Engine *e)
     if (attempts << e->position_bits > INT32_MAX)
         return false;
     int64_t width = program->paths ? path_width(e) : 0;
-    int64_t *free_slots = wider(e->free_slots, e->free_count, slots, sizeof *free_slots);
+    int64_t *free_slots = reallocate(e->free_slots, e->free_count, slots, sizeof *free_slots);
     if (!free_slots)
         return false;
     e->free_slots = free_slots;
@@ -85,9 +85,9 @@ static bool make_stations(Engine *e)
     int64_t with_classes = 0;
     for (int64_t i = 0; i < e->station_count; i++)
         with_classes += HAS_CLASSES(program->stations[i].discipline);
-    e->stations = room_for(e->station_count, sizeof *e->stations);
-    e->extras = room_for(e->station_count, sizeof *e->extras);
-    e->class_queues = room_for(with_classes * program->classes, sizeof *e->class_queues);
+    e->stations = allocate(e->station_count, sizeof *e->stations);
+    e->extras = allocate(e->station_count, sizeof *e->extras);
+    e->class_queues = allocate(with_classes * program->classes, sizeof *e->class_queues);
     if (!e->stations || !e->extras || !e->class_queues)
         return false;
     ClassQueue *classes = e->class_queues;
@@ -114,8 +114,8 @@ static bool make_stations(Engine *e)
 static bool make_group(Group *group, const GroupLayout *of, int64_t stations)
 {
     group->names = of->rows ? stations : of->members;
-    group->present = room_for(group->names, sizeof *group->present);
-    group->outstanding = room_for(group->names, sizeof *group->outstanding);
+    group->present = allocate(group->names, sizeof *group->present);
+    group->outstanding = allocate(group->names, sizeof *group->outstanding);
     if (!group->present || !group->outstanding)
         return false;
     memset(group->present, 1, (size_t)group->names);
@@ -124,19 +124,19 @@ static bool make_group(Group *group, const GroupLayout *of, int64_t stations)
         return true;
     for (group->leaves = 1; group->leaves < of->members;)
         group->leaves *= 2;
-    group->best = room_for(2 * group->leaves, sizeof *group->best);
+    group->best = allocate(2 * group->leaves, sizeof *group->best);
     if (!group->best)
         return false;
     for (int64_t leaf = 0; leaf < group->leaves; leaf++)
         group->best[group->leaves + leaf] = leaf < of->members ? leaf : NIL;
     for (int64_t node = group->leaves - 1; node >= 1; node--)
-        group->best[node] = better(group, group->best[2 * node], group->best[2 * node + 1]);
+        group->best[node] = less_outstanding(group, group->best[2 * node], group->best[2 * node + 1]);
     return true;
 }
 
 static bool make_policies(Engine *e)
 {
-    e->policies = room_for(e->program->routes_count, sizeof *e->policies);
+    e->policies = allocate(e->program->routes_count, sizeof *e->policies);
     if (!e->policies)
         return false;
     for (int64_t i = 0; i < e->program->routes_count; i++) {
@@ -145,7 +145,7 @@ static bool make_policies(Engine *e)
         policy->retry_tokens = route->retry_tokens;
         policy->hedge_tokens = route->hedge_tokens;
         if (route->quantile > 0 && route->first_with_policy == i &&
-            !(policy->bins = room_for(1, sizeof(LatencyBins))))
+            !(policy->bins = allocate(1, sizeof(LatencyHistogram))))
             return false;
     }
     return true;
@@ -155,13 +155,13 @@ static bool make_state(Engine *e)
 {
     const Program *program = e->program;
     int64_t background = e->background->route_count;
-    e->groups = room_for(program->groups_count, sizeof *e->groups);
-    e->background_next = room_for(program->backgrounds_count, sizeof *e->background_next);
-    e->background_end_s = room_for(background, sizeof *e->background_end_s);
-    e->client_parked = room_for(program->clients, sizeof *e->client_parked);
-    e->source_of_client = room_for(program->clients, sizeof *e->source_of_client);
+    e->groups = allocate(program->groups_count, sizeof *e->groups);
+    e->background_next = allocate(program->backgrounds_count, sizeof *e->background_next);
+    e->background_end_s = allocate(background, sizeof *e->background_end_s);
+    e->client_parked = allocate(program->clients, sizeof *e->client_parked);
+    e->source_of_client = allocate(program->clients, sizeof *e->source_of_client);
     e->source_count = (program->open_loop != 0) + program->loops_count;
-    e->sources = room_for(e->source_count, sizeof *e->sources);
+    e->sources = allocate(e->source_count, sizeof *e->sources);
     if (!e->groups || !e->background_next || !e->background_end_s || !e->client_parked || !e->source_of_client ||
         !e->sources)
         return false;
@@ -181,14 +181,14 @@ static void start(Engine *e)
 {
     const Program *program = e->program;
     for (int64_t i = 0; i < program->actions_count; i++)
-        push(e, program->actions[i].at_s + 0.0, ACT, i); /* + 0.0: -0 would break the order of bit patterns */
+        schedule(e, program->actions[i].at_s + 0.0, APPLY_ACTION, i); /* + 0.0: -0 would break the order of bit patterns */
     for (int64_t i = 0; i < program->backgrounds_count; i++)
-        await_background(e, i);
+        schedule_background(e, i);
     if (program->open_loop)
         e->arrival_number = e->inserted++;
     for (const LoopLayout *loop = program->loops; loop < program->loops + program->loops_count; loop++)
         for (int64_t client = loop->first_client; client < loop->end_client; client++)
-            push(e, (double)(client - loop->first_client) * loop->stagger_s, READY, client);
+            schedule(e, (double)(client - loop->first_client) * loop->stagger_s, CLIENT_READY, client);
 }
 
 EXPORTED void kernel_destroy(Engine *e)
@@ -238,7 +238,7 @@ EXPORTED int kernel_check(const Program *program, const Sheet *background, int64
 /* Create an engine for a program; NULL if there is no memory. Both arguments must outlive it. */
 EXPORTED Engine *kernel_create(const Program *program, const Sheet *background)
 {
-    Engine *e = room_for(1, sizeof *e);
+    Engine *e = allocate(1, sizeof *e);
     if (!e)
         return NULL;
     e->program = program;
@@ -304,9 +304,9 @@ EXPORTED void kernel_finish(Engine *e)
     for (int64_t i = 0; i < e->station_count; i++) {
         Station *at = station_at(e, i);
         if (SHARES(at->discipline))
-            settle_shared(e, at);
+            integrate_shared(e, at);
         else if (HOLDS_TOKENS(at->discipline))
-            settle_pool(e, at);
+            integrate_pool(e, at);
     }
     for (int64_t slot = 0; slot < e->slot_count; slot++) {
         const Slot *request = slot_at(e, slot);

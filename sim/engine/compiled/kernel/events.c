@@ -1,25 +1,25 @@
 /* The handling of events; the scenario, clients and background loads. */
 
 /* Execute an action of the scenario. */
-static RARE void act(Engine *e, int64_t action)
+static RARE void apply_action(Engine *e, int64_t action)
 {
     CHECK(action >= 0 && action < e->program->actions_count);
     const ActionLayout *of = &e->program->actions[action];
     switch (of->kind) {
-    case KIND_SPEED:
+    case ACTION_KIND_SPEED:
         set_speed(e, station_at(e, of->target), of->value);
         break;
-    case KIND_DOWN:
-    case KIND_SHUT:
-        die(e, station_at(e, of->target));
+    case ACTION_KIND_DOWN:
+    case ACTION_KIND_SHUT:
+        take_down(e, station_at(e, of->target));
         break;
-    case KIND_UP:
-    case KIND_OPEN:
-        revive(e, station_at(e, of->target));
+    case ACTION_KIND_UP:
+    case ACTION_KIND_OPEN:
+        bring_up(e, station_at(e, of->target));
         break;
     default:
-        CHECK(of->kind == KIND_JOIN || of->kind == KIND_LEAVE);
-        set_present(e, of->target, of->member, of->kind == KIND_JOIN);
+        CHECK(of->kind == ACTION_KIND_JOIN || of->kind == ACTION_KIND_LEAVE);
+        set_present(e, of->target, of->member, of->kind == ACTION_KIND_JOIN);
     }
 }
 
@@ -31,13 +31,13 @@ static RARE void open_phase(Engine *e, Source *source, int64_t phase)
     for (int64_t client = loop->first_client; client < loop->end_client; client++) {
         if (e->client_parked[client]) {
             e->client_parked[client] = 0;
-            push(e, e->now_s + (double)(client - loop->first_client) * loop->stagger_s, READY, client);
+            schedule(e, e->now_s + (double)(client - loop->first_client) * loop->stagger_s, CLIENT_READY, client);
         }
     }
 }
 
 /* A closed-loop client takes its next request. */
-static void ready(Engine *e, int64_t client)
+static void client_ready(Engine *e, int64_t client)
 {
     Source *source = &e->sources[e->source_of_client[client]];
     const Sheet *sheet = source->sheet;
@@ -54,46 +54,46 @@ static void ready(Engine *e, int64_t client)
     double think_s = sheet->think_s[row];
     if (think_s > 0) {
         if (e->now_s + think_s < limit_s)
-            push(e, e->now_s + think_s, ISSUE, take_next(e, source, client));
+            schedule(e, e->now_s + think_s, ISSUE, next_request(e, source, client));
     } else {
-        begin(e, take_next(e, source, client));
+        begin_request(e, next_request(e, source, client));
     }
 }
 
 /* Put a background load's next arrival on the clock. */
-static RARE void await_background(Engine *e, int64_t number)
+static RARE void schedule_background(Engine *e, int64_t number)
 {
     const BackgroundLayout *of = &e->program->backgrounds[number];
     int64_t row = of->first_row + e->background_next[number];
     if (row < of->end_row)
-        push(e, e->background->arrival_s[row] + 0.0, BACKGROUND, number);
+        schedule(e, e->background->arrival_s[row] + 0.0, BACKGROUND, number);
 }
 
 static RARE void arrive_background(Engine *e, int64_t number)
 {
     int64_t row = e->program->backgrounds[number].first_row + e->background_next[number]++;
-    int64_t slot = take(e, e->background, row, true);
+    int64_t slot = allocate_request(e, e->background, row, true);
     slot_at(e, slot)->request = row;
-    await_background(e, number);
+    schedule_background(e, number);
     begin_attempt(e, slot);
 }
 
 static RARE void depart_batch(Engine *e, int64_t first)
 {
     Station *at = station_at(e, token_at(e, first)->station);
-    if (UNLIKELY(at->paired) && pauses(e, at, first))
+    if (UNLIKELY(at->paired) && pause_batch(e, at, first))
         return;
     bool lost = is_lost(e, at, token_at(e, first));
     if (UNLIKELY(at->paired))
-        hand_over(e, at); /* a pair cannot die */
+        hand_over_server(e, at); /* a pair cannot die */
     else if (!lost)
         commit_next(e, at);
     for (int64_t token = first, next; token != NIL; token = next) {
         next = token_at(e, token)->next; /* before the token may enter another queue */
         if (lost)
-            refuse(e, token, FAILURE_STATION_DOWN);
+            fail_branch(e, token, FAILURE_STATION_DOWN);
         else
-            leave(e, token);
+            end_visit(e, token);
     }
 }
 
@@ -101,21 +101,21 @@ static void depart(Engine *e, int64_t token, bool served)
 {
     Station *at = station_at(e, token_at(e, token)->station);
     if (UNLIKELY(is_lost(e, at, token_at(e, token)))) {
-        refuse(e, token, FAILURE_STATION_DOWN);
+        fail_branch(e, token, FAILURE_STATION_DOWN);
         return;
     }
     if (served)
         serve_next(e, at);
-    leave(e, token);
+    end_visit(e, token);
 }
 
-static RARE void reach(Engine *e, int64_t token)
+static RARE void shared_queue_ended(Engine *e, int64_t token)
 {
     Station *at = station_at(e, token_at(e, token)->station);
     if (token_at(e, token)->life == at->died)
-        share_reach(e, at, token);
+        share_leave_queue(e, at, token);
     else
-        refuse(e, token, FAILURE_STATION_DOWN);
+        fail_branch(e, token, FAILURE_STATION_DOWN);
 }
 
 /* Handle an event. */
@@ -131,40 +131,40 @@ static inline void handle(Engine *e, int kind, int64_t argument, uint32_t detail
     case DEPART_SHARED:
         argument = share_depart(e, station_at(e, argument), detail);
         if (argument != NIL)
-            leave(e, argument);
+            end_visit(e, argument);
         break;
-    case REACH_SHARED:
-        reach(e, argument);
+    case SHARED_QUEUE_ENDED:
+        shared_queue_ended(e, argument);
         break;
     case DEPART_BATCH:
         depart_batch(e, argument);
         break;
-    case GO_ON:
-        leave(e, argument);
+    case END_VISIT:
+        end_visit(e, argument);
         break;
-    case READY:
-        ready(e, argument);
+    case CLIENT_READY:
+        client_ready(e, argument);
         break;
     case ISSUE:
-        begin(e, argument);
+        begin_request(e, argument);
         break;
-    case LOOK_AGAIN:
-        look_again(e, argument);
+    case POLL_GATE:
+        poll_gate(e, argument);
         break;
     case BACKGROUND:
         arrive_background(e, argument);
         break;
-    case REFUSED:
-        refuse(e, argument, (int)detail);
+    case FAIL_BRANCH:
+        fail_branch(e, argument, (int)detail);
         break;
-    case ACT:
-        act(e, argument);
+    case APPLY_ACTION:
+        apply_action(e, argument);
         break;
     case CHILD:
         begin_child(e, argument);
         break;
     default:
-        ring(e, kind, argument, detail);
+        timer_expired(e, kind, argument, detail);
     }
 }
 
@@ -187,18 +187,18 @@ static void arrive(Engine *e)
 {
     Source *source = &e->sources[0];
     e->now_s = source->sheet->arrival_s[source->next_row - source->sheet->first];
-    int64_t slot = take_next(e, source, NIL);
+    int64_t slot = next_request(e, source, NIL);
     e->arrival_number = e->inserted++; /* of the next arrival, before the events that this one inserts */
-    begin(e, slot);
+    begin_request(e, slot);
 }
 
 /* Number of slots from which prefetching pays: measured with 32 visits per slot; with 512 slots it costs a tenth. */
-#define LOOK_AHEAD_SLOTS 1024
+#define PREFETCH_SLOTS 1024
 
 /* Prefetch the memory that the next events access. The next event is one of the two children of the top, the one after
  * it at most a level below them: for that level only the tokens are prefetched; for the children, whose tokens have
  * arrived by then, what a departure needs. Always inline: GCC removes calls of functions that only prefetch. */
-static inline __attribute__((always_inline)) void look_ahead(Engine *e)
+static inline __attribute__((always_inline)) void prefetch_events(Engine *e)
 {
     const Entry *entries = e->events.entries;
     int64_t size = e->events.size;
@@ -230,31 +230,31 @@ static int advance(Engine *e)
     for (const Source *source = e->sources; source < e->sources + e->source_count; source++)
         requests += source->sheet ? source->sheet->first + source->sheet->route_count - source->next_row : 0;
     if (!add_results(e, requests))
-        return STATUS_OUT_OF_MEMORY;
+        return KERNEL_STATUS_OUT_OF_MEMORY;
     count_idle(e);
     check_tokens(e);
     for (;;) {
         if (e->wanted != NIL)
-            return STATUS_NEED_SHEET;
+            return KERNEL_STATUS_NEED_SHEET;
         if (UNLIKELY(e->free_count == 0) && !add_slots(e)) /* an event takes at most one */
-            return STATUS_OUT_OF_MEMORY;
+            return KERNEL_STATUS_OUT_OF_MEMORY;
         if (e->program->open_loop && arrives_next(e)) {
             arrive(e);
         } else if (e->events.size) {
             const Entry *top = &e->events.entries[0];
             if (UNLIKELY(top->time_s < e->now_s))
-                return STATUS_CLOCK_RAN_BACK;
+                return KERNEL_STATUS_CLOCK_RAN_BACK;
             e->now_s = top->time_s;
             e->hole = true;
-            if (e->slot_count >= LOOK_AHEAD_SLOTS)
-                look_ahead(e);
+            if (e->slot_count >= PREFETCH_SLOTS)
+                prefetch_events(e);
             handle(e, top->kind, top->argument, top->detail);
             if (e->hole)
-                fill_hole(e);
+                remove_current_event(e);
         } else {
-            return STATUS_DONE;
+            return KERNEL_STATUS_DONE;
         }
         if (UNLIKELY(e->out_of_memory))
-            return STATUS_OUT_OF_MEMORY;
+            return KERNEL_STATUS_OUT_OF_MEMORY;
     }
 }

@@ -1,6 +1,6 @@
 /* The sub-requests of visits: the same as `sim/engine/reference/families.py`, in the same order. */
 
-static void begin(Engine *e, int64_t slot);
+static void begin_request(Engine *e, int64_t slot);
 
 static inline Family *family_at(Engine *e, int64_t family)
 {
@@ -78,7 +78,7 @@ static void schedule_child(Engine *e, int64_t family)
         return;
     of->is_due = 1;
     of->references++;
-    push(e, e->now_s, CHILD, family);
+    schedule(e, e->now_s, CHILD, family);
 }
 
 /* Start the sub-requests of a visit that is over; returns whether there are any. */
@@ -147,7 +147,7 @@ static RARE void begin_child(Engine *e, int64_t family)
     Family *of = family_at(e, family);
     of->is_due = 0;
     if (!of->is_over) {
-        begin(e, take_child(e, family));
+        begin_request(e, take_child(e, family));
         if (!family_at(e, family)->is_over)
             schedule_child(e, family);
     }
@@ -185,7 +185,7 @@ static RARE void cancel_children(Engine *e, int64_t family)
         for (int64_t attempt = first; attempt < first + slot_at(e, slot)->attempts; attempt++)
             if (!attempt_at(e, attempt)->over)
                 cancel(e, attempt);
-        maybe_free(e, slot);
+        free_slot_if_over(e, slot);
         release_family(e, family); /* the visit still has a reference */
     }
 }
@@ -244,7 +244,7 @@ static RARE void end_child(Engine *e, int64_t slot, int64_t winner, int why)
     unlink_child(e, of, slot);
     if (of->is_over) {
         if (of->is_abandoned && of->in_progress == 0)
-            go_on_soon(e, of->token);
+            end_visit_soon(e, of->token);
         release_family(e, family);
         return;
     }
@@ -256,9 +256,9 @@ static RARE void end_child(Engine *e, int64_t slot, int64_t winner, int why)
         of->done++;
     if (of->done == of->need || of->count - of->failed < of->need) {
         if (of->done == of->need)
-            go_on_soon(e, of->token);
+            end_visit_soon(e, of->token);
         else
-            refuse_soon(e, of->token, why);
+            fail_branch_soon(e, of->token, why);
         of->is_over = 1;
         cancel_children(e, family);
     } else {

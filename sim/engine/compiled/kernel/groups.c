@@ -39,7 +39,7 @@ static inline int64_t outstanding(Engine *e, int64_t slot, int64_t group, int64_
 }
 
 /* The better of two members; NIL is worse than any. */
-static inline int64_t better(const Group *group, int64_t first, int64_t second)
+static inline int64_t less_outstanding(const Group *group, int64_t first, int64_t second)
 {
     if (first == NIL || second == NIL)
         return first == NIL ? second : first;
@@ -47,13 +47,13 @@ static inline int64_t better(const Group *group, int64_t first, int64_t second)
 }
 
 /* Replay a member's matches; `plays`: it may win. */
-static void play(Group *group, int64_t member, bool plays)
+static void update_tournament(Group *group, int64_t member, bool plays)
 {
     int64_t node = group->leaves + member;
     CHECK(member >= 0 && member < group->leaves);
     group->best[node] = plays ? member : NIL;
     for (node >>= 1; node >= 1; node >>= 1)
-        group->best[node] = better(group, group->best[2 * node], group->best[2 * node + 1]);
+        group->best[node] = less_outstanding(group, group->best[2 * node], group->best[2 * node + 1]);
 }
 
 static void change_outstanding(Engine *e, int64_t slot, int64_t group, int64_t member, int64_t change)
@@ -63,10 +63,10 @@ static void change_outstanding(Engine *e, int64_t slot, int64_t group, int64_t m
     of->outstanding[name] += change;
     CHECK(of->outstanding[name] >= 0);
     if (of->best)
-        play(of, name, of->present[name]);
+        update_tournament(of, name, of->present[name]);
 }
 
-static void has_one_less(Engine *e, int64_t slot, int64_t group, int64_t member)
+static void decrement_outstanding(Engine *e, int64_t slot, int64_t group, int64_t member)
 {
     change_outstanding(e, slot, group, member, -1);
 }
@@ -79,7 +79,7 @@ static RARE void set_present(Engine *e, int64_t group, int64_t name, bool presen
     of->present_count += present - of->present[name];
     of->present[name] = present;
     if (of->best)
-        play(of, name, present);
+        update_tournament(of, name, present);
 }
 
 /* The member to which an attempt of the request is bound; NIL: none. */
@@ -163,12 +163,12 @@ static int64_t least_outstanding(Engine *e, int64_t slot, int64_t group, bool fr
     int64_t attempts = fresh ? slot_at(e, slot)->attempts : 0;
     for (int64_t number = 0; number < attempts; number++) /* exclude those taken */
         if (member_of(e, slot, number, group) >= 0)
-            play(of, member_of(e, slot, number, group), false);
+            update_tournament(of, member_of(e, slot, number, group), false);
     int64_t best = of->best[1];
     for (int64_t number = 0; number < attempts; number++) {
         int64_t member = member_of(e, slot, number, group);
         if (member >= 0)
-            play(of, member, of->present[member]);
+            update_tournament(of, member, of->present[member]);
     }
     return best;
 }

@@ -18,7 +18,7 @@
 #include "attempts.c"
 #include "groups.c"
 #include "paths.c"
-#include "latency_bins.c"
+#include "latency_histogram.c"
 #include "policy_state.c"
 #include "sharing.c"
 #include "stations.c"

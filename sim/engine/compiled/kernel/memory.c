@@ -8,7 +8,7 @@
 
 /* Reallocate `old` to `count` elements, aligned to a cache line; elements beyond the first `kept` are zero.
  * Returns NULL, and leaves `old` unchanged, if there is no memory. */
-static void *wider(void *old, int64_t kept, int64_t count, size_t size)
+static void *reallocate(void *old, int64_t kept, int64_t count, size_t size)
 {
     if (count <= 0)
         count = 1; /* an empty array is not a failure */
@@ -34,16 +34,16 @@ static void *wider(void *old, int64_t kept, int64_t count, size_t size)
 /* Reallocate an array of the engine; the function returns false if there is no memory. */
 #define WIDEN(array, kept, count)                                    \
     do {                                                             \
-        void *made = wider(e->array, kept, count, sizeof *e->array); \
+        void *made = reallocate(e->array, kept, count, sizeof *e->array); \
         if (!made)                                                   \
             return false;                                            \
         e->array = made;                                             \
     } while (0)
 
 /* Zeroed memory for `count` elements, aligned to a cache line; NULL if there is none. */
-static void *room_for(int64_t count, size_t size)
+static void *allocate(int64_t count, size_t size)
 {
-    return wider(NULL, 0, count, size);
+    return reallocate(NULL, 0, count, size);
 }
 
 /* Double the capacity of a heap; false if there is no memory. The place of the first entry stays empty. */
@@ -51,7 +51,7 @@ static RARE bool grow_heap(Heap *heap)
 {
     int64_t capacity = heap->capacity ? 2 * heap->capacity : 16;
     Entry *old = heap->capacity ? heap->entries - 1 : NULL;
-    Entry *made = wider(old, heap->capacity ? heap->size + 1 : 0, capacity + 1, sizeof *made);
+    Entry *made = reallocate(old, heap->capacity ? heap->size + 1 : 0, capacity + 1, sizeof *made);
     if (!made)
         return false;
     heap->entries = made + 1;

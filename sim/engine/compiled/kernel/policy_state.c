@@ -27,6 +27,6 @@ static inline double begin_with(PolicyState *policy, const RouteLayout *layout)
     add_tokens(&policy->retry_tokens, layout->retry_budget, layout->retry_tokens);
     add_tokens(&policy->hedge_tokens, layout->hedge_budget, layout->hedge_tokens);
     if (policy->bins && policy->bins->total >= HEDGE_SAMPLES)
-        return quantile_s(policy->bins);
+        return histogram_quantile_s(policy->bins);
     return layout->second_s;
 }

@@ -4,21 +4,21 @@
  */
 
 /* Refuse a job in a separate event, so that no station is entered while another is changing. */
-static void refuse_soon(Engine *e, int64_t token, int why)
+static void fail_branch_soon(Engine *e, int64_t token, int why)
 {
-    push_detail(e, e->now_s, REFUSED, token, (uint32_t)why);
+    schedule_with_detail(e, e->now_s, FAIL_BRANCH, token, (uint32_t)why);
 }
 
 /* Let a job continue in a separate event. */
-static void go_on_soon(Engine *e, int64_t token)
+static void end_visit_soon(Engine *e, int64_t token)
 {
-    push(e, e->now_s, GO_ON, token);
+    schedule(e, e->now_s, END_VISIT, token);
 }
 
 static RARE void release_relatives(Engine *e, int64_t slot);
 
 /* Free the slot when its request has ended and no branch or cancelled job of it is left. */
-static inline void maybe_free(Engine *e, int64_t slot)
+static inline void free_slot_if_over(Engine *e, int64_t slot)
 {
     Slot *of = slot_at(e, slot);
     if (of->ended && of->busy == 0 && !of->is_free) {
@@ -68,7 +68,7 @@ static RARE void wait_in_class(Engine *e, Station *at, int64_t token)
     queue->tail = (int32_t)token;
 }
 
-static void wait(Engine *e, Station *at, int64_t token)
+static void wait_in_queue(Engine *e, Station *at, int64_t token)
 {
     token_at(e, token)->state = WAITING;
     at->live++;
@@ -140,12 +140,12 @@ static inline int64_t dequeue(Engine *e, Station *at)
 }
 
 /* Forget a cancelled job that has left its queue. */
-static inline void discard(Engine *e, int64_t token)
+static inline void discard_cancelled(Engine *e, int64_t token)
 {
     token_at(e, token)->state = IDLE;
     int64_t slot = slot_of(e, token);
     slot_at(e, slot)->busy--;
-    maybe_free(e, slot);
+    free_slot_if_over(e, slot);
 }
 
 /* When the next job arrived that is not cancelled; there must be one, in a queue in order of arrival. */
@@ -153,7 +153,7 @@ static RARE double oldest_s(Engine *e, Station *at)
 {
     CHECK(at->live > 0);
     while (token_at(e, at->head)->state == CANCELLED)
-        discard(e, dequeue(e, at));
+        discard_cancelled(e, dequeue(e, at));
     return token_at(e, at->head)->since_s;
 }
 
@@ -168,7 +168,7 @@ static int64_t next_job(Engine *e, Station *at)
         job = token_at(e, token);
         if (LIKELY(job->state != CANCELLED))
             break;
-        discard(e, token);
+        discard_cancelled(e, token);
     }
     job->state = IDLE;
     at->live--;
@@ -177,7 +177,7 @@ static int64_t next_job(Engine *e, Station *at)
 }
 
 /* Cancel a waiting job. */
-static RARE void drop(Engine *e, int64_t token)
+static RARE void cancel_waiting(Engine *e, int64_t token)
 {
     Token *job = token_at(e, token);
     Station *at = station_at(e, job->station);

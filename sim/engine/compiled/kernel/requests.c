@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) int64_t take_slot(
 }
 
 /* Take a slot for a request of a Sheet, which can be freed before the request ends. */
-static int64_t take(Engine *e, const Sheet *sheet, int64_t row, bool background)
+static int64_t allocate_request(Engine *e, const Sheet *sheet, int64_t row, bool background)
 {
     CHECK(row >= 0 && row < sheet->route_count);
     int64_t visit = sheet->first_visit[row];
@@ -47,10 +47,10 @@ static int64_t take(Engine *e, const Sheet *sheet, int64_t row, bool background)
     return slot;
 }
 
-static int64_t take_next(Engine *e, Source *source, int64_t client)
+static int64_t next_request(Engine *e, Source *source, int64_t client)
 {
     const Sheet *sheet = source->sheet;
-    int64_t slot = take(e, sheet, source->next_row++ - sheet->first, false);
+    int64_t slot = allocate_request(e, sheet, source->next_row++ - sheet->first, false);
     if (source->next_row - sheet->first >= sheet->route_count && !sheet->is_last)
         e->wanted = source - e->sources;
     slot_at(e, slot)->request = e->begun++;
@@ -62,7 +62,7 @@ static int64_t take_next(Engine *e, Source *source, int64_t client)
 /* Put a timer of a request on the clock; it is invalid when the request's slot is used again. */
 static inline void set_timer(Engine *e, const Slot *request, double after_s, int kind, int64_t which)
 {
-    push_detail(e, e->now_s + after_s, kind, which, request->life);
+    schedule_with_detail(e, e->now_s + after_s, kind, which, request->life);
 }
 
 static void end_branch(Engine *e, int64_t token, bool counts);
@@ -73,20 +73,20 @@ static RARE void begin_timer(Engine *e, int64_t token)
     int64_t attempt = attempt_of(e, token);
     token_at(e, token)->state = TIMED;
     attempt_at(e, attempt)->live--;
-    return_tokens(e, attempt);
+    return_tokens_if_over(e, attempt);
 }
 
 /* Whether the stage of a branch still needs it at the end of a timer, which is in progress again then. So a branch that
  * waits for a timer holds no tokens of an attempt that has ended, and a timer that ends in vain is not the end of a
  * run. */
-static RARE bool resumes(Engine *e, int64_t token)
+static RARE bool resume_branch(Engine *e, int64_t token)
 {
     int64_t attempt = attempt_of(e, token), slot = slot_of(e, token);
     Attempt *one = attempt_at(e, attempt);
     token_at(e, token)->state = IDLE;
     if (position_of(e, token_at(e, token))->stage != one->stage || one->over) {
         slot_at(e, slot)->busy--;
-        maybe_free(e, slot);
+        free_slot_if_over(e, slot);
         return false;
     }
     one->live++;
@@ -106,7 +106,7 @@ static inline void enter_visit(Engine *e, int64_t token)
     if (UNLIKELY(station < 0)) {
         station = bind(e, token, -1 - station);
         if (station < 0) {
-            refuse_soon(e, token, FAILURE_NO_MEMBER);
+            fail_branch_soon(e, token, FAILURE_NO_MEMBER);
             return;
         }
         token_at(e, token)->station = (int32_t)station;
@@ -144,14 +144,14 @@ static void begin_attempt(Engine *e, int64_t slot)
 }
 
 /* Begin a request or a sub-request. */
-static void begin(Engine *e, int64_t slot)
+static void begin_request(Engine *e, int64_t slot)
 {
     Slot *request = slot_at(e, slot);
     const RouteLayout *layout = route_layout(e, request);
     request->start_s = e->now_s;
     double second_s = begin_with(policy_of(e, request), layout);
     if (second_s < INFINITY)
-        set_timer(e, request, second_s, SECOND, slot);
+        set_timer(e, request, second_s, SECOND_ATTEMPT, slot);
     begin_attempt(e, slot);
 }
 
@@ -172,7 +172,7 @@ static void put_result(Engine *e, const Slot *request, double end_s, int failure
         put_path(e, request, winner);
 }
 
-static void end(Engine *e, int64_t slot, int64_t winner, int why)
+static void end_request(Engine *e, int64_t slot, int64_t winner, int why)
 {
     Slot *request = slot_at(e, slot);
     const RouteLayout *layout = route_layout(e, request);
@@ -186,9 +186,9 @@ static void end(Engine *e, int64_t slot, int64_t winner, int why)
         put_result(e, request, e->now_s, why, winner);
         e->outstanding--;
     }
-    LatencyBins *bins = policy_of(e, request)->bins;
+    LatencyHistogram *bins = policy_of(e, request)->bins;
     if (winner != NIL && bins)
-        see(bins, layout->quantile, e->now_s - request->start_s);
+        histogram_add(bins, layout->quantile, e->now_s - request->start_s);
     if (layout->cancels) {
         int64_t first = slot << e->attempt_bits;
         for (int64_t other = first; other < first + request->attempts; other++)
@@ -198,11 +198,11 @@ static void end(Engine *e, int64_t slot, int64_t winner, int why)
     if (UNLIKELY(request->is_child))
         end_child(e, slot, winner, why);
     else if (request->client >= 0)
-        push(e, e->now_s, READY, request->client);
+        schedule(e, e->now_s, CLIENT_READY, request->client);
 }
 
 /* Fail an attempt: unless another is in progress or a retry pending, retry it or fail the request. */
-static RARE void give_up(Engine *e, int64_t attempt, int why)
+static RARE void fail_attempt(Engine *e, int64_t attempt, int why)
 {
     if (attempt_at(e, attempt)->over)
         return;
@@ -231,12 +231,12 @@ static RARE void give_up(Engine *e, int64_t attempt, int why)
         request->pending++;
         set_timer(e, request, pause_s, RETRY, slot);
     } else {
-        end(e, slot, NIL, why);
+        end_request(e, slot, NIL, why);
     }
 }
 
 /* All needed branches of a stage are done: begin the next stage, or end the attempt. */
-static void join(Engine *e, int64_t attempt)
+static void join_stage(Engine *e, int64_t attempt)
 {
     Attempt *one = attempt_at(e, attempt);
     int64_t slot = slot_of_attempt(e, attempt);
@@ -250,7 +250,7 @@ static void join(Engine *e, int64_t attempt)
     }
     close_attempt(e, attempt);
     if (!request->ended)
-        end(e, slot, attempt, FAILURE_NONE);
+        end_request(e, slot, attempt, FAILURE_NONE);
 }
 
 /* The last visit of a branch is over, or a visit of a cancelled attempt is. */
@@ -264,16 +264,16 @@ static void end_branch(Engine *e, int64_t token, bool counts)
         ++one->done == stage_layout(e, one->stage)->need) {
         if (UNLIKELY(e->program->paths))
             add_branch(e, token);
-        join(e, attempt);
+        join_stage(e, attempt);
     }
-    return_tokens(e, attempt);
-    maybe_free(e, slot);
+    return_tokens_if_over(e, attempt);
+    free_slot_if_over(e, slot);
 }
 
-static RARE void refuse(Engine *e, int64_t token, int why);
+static RARE void fail_branch(Engine *e, int64_t token, int why);
 
 /* Whether its stage still needs a branch, which then claims the stage if `claims`; otherwise stop the branch. */
-static RARE bool goes_on(Engine *e, int64_t token, bool claims)
+static RARE bool branch_is_needed(Engine *e, int64_t token, bool claims)
 {
     int64_t attempt = attempt_of(e, token);
     Attempt *one = attempt_at(e, attempt);
@@ -283,7 +283,7 @@ static RARE bool goes_on(Engine *e, int64_t token, bool claims)
     }
     const StageLayout *stage = stage_layout(e, one->stage);
     if (one->claimed >= stage->need) {
-        refuse(e, token, FAILURE_STATION_DOWN);
+        fail_branch(e, token, FAILURE_STATION_DOWN);
         return false;
     }
     if (claims && ++one->claimed == stage->need && stage->delivers) {
@@ -304,15 +304,15 @@ static RARE bool stays(Engine *e, int64_t token, const PositionLayout *at, bool 
     }
     if (cancelled)
         return false;
-    if ((at->timer | at->claims) && !goes_on(e, token, at->claims))
+    if ((at->timer | at->claims) && !branch_is_needed(e, token, at->claims))
         return true;
     return at->starts && start_family(e, token);
 }
 
 /* End a visit: continue with the next of its branch, or join the stage. */
-static inline void leave(Engine *e, int64_t token)
+static inline void end_visit(Engine *e, int64_t token)
 {
-    if (UNLIKELY(token_at(e, token)->state == TIMED) && !resumes(e, token))
+    if (UNLIKELY(token_at(e, token)->state == TIMED) && !resume_branch(e, token))
         return;
     e->clock_s = e->now_s;
     bool cancelled = attempt_at(e, attempt_of(e, token))->cancelled;
@@ -326,9 +326,9 @@ static inline void leave(Engine *e, int64_t token)
 }
 
 /* Fail the job's branch, and its attempt if too few branches are left. */
-static RARE void refuse(Engine *e, int64_t token, int why)
+static RARE void fail_branch(Engine *e, int64_t token, int why)
 {
-    if (token_at(e, token)->state == TIMED && !resumes(e, token))
+    if (token_at(e, token)->state == TIMED && !resume_branch(e, token))
         return;
     e->clock_s = e->now_s;
     int64_t attempt = attempt_of(e, token), slot = slot_of(e, token);
@@ -344,14 +344,14 @@ static RARE void refuse(Engine *e, int64_t token, int why)
         gives_up = one->done < stage->need && stage->end_branch - stage->first_branch - one->failed < stage->need;
     }
     if (gives_up)
-        give_up(e, attempt, why);
+        fail_attempt(e, attempt, why);
     else
-        return_tokens(e, attempt);
-    maybe_free(e, slot);
+        return_tokens_if_over(e, attempt);
+    free_slot_if_over(e, slot);
 }
 
 /* Begin the second attempt of a hedged or tied request. */
-static void second(Engine *e, int64_t slot)
+static void begin_second_attempt(Engine *e, int64_t slot)
 {
     Slot *request = slot_at(e, slot);
     if (request->ended || request->tied)
@@ -361,17 +361,17 @@ static void second(Engine *e, int64_t slot)
 }
 
 /* A timer of an attempt or a request has expired; it is ignored if its slot has been used again. */
-static RARE void ring(Engine *e, int kind, int64_t which, uint32_t life)
+static RARE void timer_expired(Engine *e, int kind, int64_t which, uint32_t life)
 {
     int64_t slot = kind == TIME_OUT ? slot_of_attempt(e, which) : which;
     Slot *request = slot_at(e, slot);
     if (request->is_free || life != request->life)
         return;
     if (kind == TIME_OUT) {
-        give_up(e, which, FAILURE_TIMEOUT);
-        maybe_free(e, slot);
-    } else if (kind == SECOND) {
-        second(e, slot);
+        fail_attempt(e, which, FAILURE_TIMEOUT);
+        free_slot_if_over(e, slot);
+    } else if (kind == SECOND_ATTEMPT) {
+        begin_second_attempt(e, slot);
     } else {
         request->pending--;
         if (!request->ended)
@@ -380,7 +380,7 @@ static RARE void ring(Engine *e, int kind, int64_t which, uint32_t life)
 }
 
 /* A job polls a gate, or passes one that opens periodically. */
-static RARE void look_again(Engine *e, int64_t token)
+static RARE void poll_gate(Engine *e, int64_t token)
 {
     Token *job = token_at(e, token);
     Station *at = station_at(e, job->station);
@@ -388,12 +388,12 @@ static RARE void look_again(Engine *e, int64_t token)
     bool shut = at->down;
     if (shut && job->polls < of->poll_limit && !attempt_at(e, attempt_of(e, token))->cancelled) {
         job->polls += job->polls < INT32_MAX;
-        push(e, e->now_s + of->poll_s, LOOK_AGAIN, token);
+        schedule(e, e->now_s + of->poll_s, POLL_GATE, token);
         return;
     }
     at->waiting_s += e->now_s - job->since_s;
     if (shut)
-        refuse(e, token, FAILURE_GATE_SHUT);
+        fail_branch(e, token, FAILURE_GATE_SHUT);
     else
-        leave(e, token);
+        end_visit(e, token);
 }

@@ -7,7 +7,7 @@ static double share_rate(const Station *at, int64_t present)
 }
 
 /* Update a shared server's integrals to the present. */
-static void settle_shared(Engine *e, Station *at)
+static void integrate_shared(Engine *e, Station *at)
 {
     StationExtra *extra = extra_of(e, at);
     double elapsed_s = e->now_s - extra->last_s;
@@ -33,7 +33,7 @@ static void share_schedule(Engine *e, const Station *at)
         double left_s = extra->shared.entries[0].time_s - extra->attained_s;
         left_s = left_s > 0.0 ? left_s : 0.0;
         double due_s = e->now_s + left_s / share_rate(at, extra->shared.size);
-        push_detail(e, due_s, DEPART_SHARED, number_of(e, at), extra->version);
+        schedule_with_detail(e, due_s, DEPART_SHARED, number_of(e, at), extra->version);
     }
 }
 
@@ -47,13 +47,13 @@ static void share_join(Engine *e, Station *at, int64_t token)
         return;
     }
     double done_s = extra->attained_s + token_at(e, token)->demand_s;
-    rise(shared, (Entry){.number = ++extra->joined, .time_s = done_s, .argument = token});
+    sift_up(shared, (Entry){.number = ++extra->joined, .time_s = done_s, .argument = token});
     share_schedule(e, at);
 }
 
 static void share_enter(Engine *e, Station *at, int64_t token)
 {
-    settle_shared(e, at);
+    integrate_shared(e, at);
     double queue_s = layout_of(e, at)->queue_s, wait_s = 0.0;
     if (queue_s > 0) {
         StationExtra *extra = extra_of(e, at);
@@ -65,17 +65,17 @@ static void share_enter(Engine *e, Station *at, int64_t token)
     }
     if (wait_s > 0) {
         extra_of(e, at)->behind++;
-        push(e, e->now_s + wait_s, REACH_SHARED, token);
+        schedule(e, e->now_s + wait_s, SHARED_QUEUE_ENDED, token);
     } else {
         share_join(e, at, token);
     }
-    started(e, at, token);
+    service_begun(e, at, token);
 }
 
 /* The token has reached the end of the queue of a shared server that has not died meanwhile. */
-static RARE void share_reach(Engine *e, Station *at, int64_t token)
+static RARE void share_leave_queue(Engine *e, Station *at, int64_t token)
 {
-    settle_shared(e, at);
+    integrate_shared(e, at);
     extra_of(e, at)->behind--;
     share_join(e, at, token);
 }
@@ -84,7 +84,7 @@ static RARE void share_reach(Engine *e, Station *at, int64_t token)
 static int64_t share_pop(Heap *shared)
 {
     int64_t token = shared->entries[0].argument;
-    sink_last(shared);
+    remove_top(shared);
     return token;
 }
 
@@ -94,7 +94,7 @@ static int64_t share_depart(Engine *e, Station *at, uint32_t version)
     StationExtra *extra = extra_of(e, at);
     if (version != extra->version)
         return NIL;
-    settle_shared(e, at);
+    integrate_shared(e, at);
     double attained_s = extra->shared.entries[0].time_s;
     int64_t token = share_pop(&extra->shared);
     extra->attained_s = extra->shared.size ? attained_s : 0.0;

@@ -153,16 +153,16 @@ typedef struct {
     int64_t picks, draws;
 } Group;
 
-/* The running quantile of observed latencies, like `LatencyBins` in Python. */
+/* The running quantile of observed latencies, like `LatencyHistogram` in Python. */
 typedef struct {
     int64_t total, place, below;
     int64_t count[BINS];
-} LatencyBins;
+} LatencyHistogram;
 
 /* The state of a client policy, of the first route that has it, see policy_state.c. */
 typedef struct {
     double retry_tokens, hedge_tokens;
-    LatencyBins *bins; /* if it hedges after a quantile */
+    LatencyHistogram *bins; /* if it hedges after a quantile */
 } PolicyState;
 
 /* Requests that are issued in one order: the open loop, or a closed loop. */

@@ -3,7 +3,7 @@
 /* CPU caches of a station's servers, the same as `sim/engine/cpu_caches.py`. */
 
 /* Update the warm fraction to the present, before servers become idle or busy. */
-static RARE void cool(Engine *e, Station *at)
+static RARE void cool_caches(Engine *e, Station *at)
 {
     StationExtra *extra = extra_of(e, at);
     double idle_s = (e->now_s - extra->warm_at_s) * (double)(at->servers - at->busy) / (double)at->servers;
@@ -12,7 +12,7 @@ static RARE void cool(Engine *e, Station *at)
 }
 
 /* Add the cold-cache time to the job's demand, and warm up the caches. */
-static RARE void warm(Engine *e, Station *at, Token *job)
+static RARE void warm_caches(Engine *e, Station *at, Token *job)
 {
     const StationLayout *of = layout_of(e, at);
     StationExtra *extra = extra_of(e, at);
@@ -39,11 +39,11 @@ static inline void serve(Engine *e, Station *at, int64_t token)
     if (UNLIKELY(IS_WEIGHTED(at->discipline)))
         serve_by_weight(e, at, token); /* before the caches: a class is charged for its own work only */
     if (UNLIKELY(at->caches))
-        warm(e, at, job);
+        warm_caches(e, at, job);
     double duration_s = job->demand_s / at->speed;
     at->busy_s += duration_s;
-    push(e, e->now_s + duration_s, INFINITE(at->discipline) ? DEPART_DELAY : DEPART_SERVED, token);
-    started(e, at, token);
+    schedule(e, e->now_s + duration_s, INFINITE(at->discipline) ? DEPART_DELAY : DEPART_SERVED, token);
+    service_begun(e, at, token);
 }
 
 static void commit_next(Engine *e, Station *at);
@@ -68,15 +68,15 @@ static RARE double waiting_since_s(Engine *e, Station *at)
 }
 
 /* Serve the next part of a batch. */
-static RARE void resume(Engine *e, Station *at)
+static RARE void resume_batch(Engine *e, Station *at)
 {
     StationExtra *extra = extra_of(e, at);
-    push(e, e->now_s + extra->part_s, DEPART_BATCH, extra->paused - 1);
+    schedule(e, e->now_s + extra->part_s, DEPART_BATCH, extra->paused - 1);
     extra->paused = 0;
 }
 
 /* Free the server of a pair, and let it serve the job that has waited longest; of two, that of the earlier station. */
-static RARE void hand_over(Engine *e, Station *at)
+static RARE void hand_over_server(Engine *e, Station *at)
 {
     Station *first = at->paired == 1 ? at : at - 1, *second = first + 1;
     bool of_first = waits_in_pair(e, first), of_second = waits_in_pair(e, second);
@@ -86,7 +86,7 @@ static RARE void hand_over(Engine *e, Station *at)
     bool is_first = !of_second || (of_first && waiting_since_s(e, first) <= waiting_since_s(e, second));
     Station *next = is_first ? first : second;
     if (extra_of(e, next)->paused)
-        resume(e, next);
+        resume_batch(e, next);
     else if (BATCHES(next->discipline))
         commit_next(e, next);
     else
@@ -94,7 +94,7 @@ static RARE void hand_over(Engine *e, Station *at)
 }
 
 /* Whether a batch has more parts of its service to come; then those that wait at the other station are served first. */
-static RARE bool pauses(Engine *e, Station *at, int64_t first)
+static RARE bool pause_batch(Engine *e, Station *at, int64_t first)
 {
     StationExtra *extra = extra_of(e, at);
     if (extra->parts_left == 0)
@@ -102,7 +102,7 @@ static RARE bool pauses(Engine *e, Station *at, int64_t first)
     extra->parts_left--;
     extra->paused = first + 1;
     extra->paused_s = e->now_s;
-    hand_over(e, at);
+    hand_over_server(e, at);
     return true;
 }
 
@@ -110,11 +110,11 @@ static RARE bool pauses(Engine *e, Station *at, int64_t first)
 static inline void serve_next(Engine *e, Station *at)
 {
     if (UNLIKELY(at->paired)) {
-        hand_over(e, at);
+        hand_over_server(e, at);
         return;
     }
     if (UNLIKELY(at->caches))
-        cool(e, at);
+        cool_caches(e, at);
     if (at->live)
         serve(e, at, next_job(e, at));
     else
@@ -146,9 +146,9 @@ static void commit(Engine *e, Station *at, int64_t first, int64_t members)
         extra->parts_left = parts - 1;
         extra->part_s = duration_s /= (double)parts;
     }
-    push(e, e->now_s + duration_s, DEPART_BATCH, first);
+    schedule(e, e->now_s + duration_s, DEPART_BATCH, first);
     for (int64_t token = first; token != NIL; token = token_at(e, token)->next)
-        started(e, at, token);
+        service_begun(e, at, token);
 }
 
 /* Commit all waiting jobs as the next batch. */
@@ -174,16 +174,16 @@ static RARE void enter_pool(Engine *e, Station *at, int64_t token)
     if (position_of(e, token_at(e, token))->releases) {
         int64_t taken = token_at(e, token)->state == RETURNED ? NIL : taken_before(e, token, number_of(e, at));
         if (taken != NIL)
-            give_back(e, taken);
-        go_on_soon(e, token);
+            return_pool_token(e, taken);
+        end_visit_soon(e, token);
     } else if (at->busy < at->servers) {
-        settle_pool(e, at);
+        integrate_pool(e, at);
         at->busy++;
-        grant(e, token);
+        grant_pool_token(e, token);
     } else if (at->live < layout_of(e, at)->queue_limit) {
-        wait(e, at, token);
+        wait_in_queue(e, at, token);
     } else {
-        refuse_soon(e, token, FAILURE_QUEUE_FULL);
+        fail_branch_soon(e, token, FAILURE_QUEUE_FULL);
     }
 }
 
@@ -193,14 +193,14 @@ static RARE void enter_gate(Engine *e, Station *at, int64_t token)
     if (period_s != 0) {
         double phase_s = layout_of(e, at)->phase_s;
         double opens_s = phase_s + (floor((e->now_s - phase_s) / period_s) + 1) * period_s;
-        push(e, opens_s > e->now_s ? opens_s : e->now_s, LOOK_AGAIN, token);
+        schedule(e, opens_s > e->now_s ? opens_s : e->now_s, POLL_GATE, token);
     } else if (!at->down) {
-        go_on_soon(e, token);
+        end_visit_soon(e, token);
     } else if (poll_s != 0) {
         token_at(e, token)->polls = 1;
-        push(e, e->now_s + poll_s, LOOK_AGAIN, token);
+        schedule(e, e->now_s + poll_s, POLL_GATE, token);
     } else {
-        wait(e, at, token);
+        wait_in_queue(e, at, token);
     }
 }
 
@@ -221,7 +221,7 @@ static inline void admit(Engine *e, Station *at, int64_t token)
         break;
     }
     if (at->busy >= at->servers) {
-        wait(e, at, token);
+        wait_in_queue(e, at, token);
         return;
     }
     if (UNLIKELY(at->paired))
@@ -232,7 +232,7 @@ static inline void admit(Engine *e, Station *at, int64_t token)
         commit(e, at, token, 1);
     } else {
         if (UNLIKELY(at->caches))
-            cool(e, at);
+            cool_caches(e, at);
         at->busy++;
         if (UNLIKELY(at->sets_up))
             token_at(e, token)->demand_s += layout_of(e, at)->setup_s;
@@ -249,7 +249,7 @@ static inline void enter(Engine *e, int64_t station, int64_t token)
     if (UNLIKELY(IS_GATE(at->discipline)))
         enter_gate(e, at, token);
     else if (UNLIKELY(at->down))
-        refuse_soon(e, token, FAILURE_STATION_DOWN);
+        fail_branch_soon(e, token, FAILURE_STATION_DOWN);
     else
         admit(e, at, token);
 }
@@ -264,7 +264,7 @@ static inline bool is_lost(Engine *e, Station *at, const Token *job)
     return true;
 }
 
-static RARE void note_death(Engine *e, Station *at)
+static RARE void record_failure(Engine *e, Station *at)
 {
     StationExtra *extra = extra_of(e, at);
     if (at->died == extra->death_capacity) {
@@ -281,7 +281,7 @@ static RARE void note_death(Engine *e, Station *at)
 }
 
 /* Refuse waiting jobs; jobs in service are lost at their departure. A gate is shut. */
-static RARE void die(Engine *e, Station *at)
+static RARE void take_down(Engine *e, Station *at)
 {
     if (at->down)
         return;
@@ -289,16 +289,16 @@ static RARE void die(Engine *e, Station *at)
     if (IS_GATE(at->discipline))
         return;
     if (at->caches)
-        cool(e, at);
+        cool_caches(e, at);
     at->busy = 0;
-    note_death(e, at);
+    record_failure(e, at);
     while (at->live)
-        refuse_soon(e, next_job(e, at), FAILURE_STATION_DOWN);
+        fail_branch_soon(e, next_job(e, at), FAILURE_STATION_DOWN);
     if (SHARES(at->discipline)) {
         StationExtra *extra = extra_of(e, at);
-        settle_shared(e, at);
+        integrate_shared(e, at);
         while (extra->shared.size)
-            refuse_soon(e, share_pop(&extra->shared), FAILURE_STATION_DOWN);
+            fail_branch_soon(e, share_pop(&extra->shared), FAILURE_STATION_DOWN);
         extra->attained_s = extra->left_s = 0.0;
         extra->behind = 0;
         extra->version++;
@@ -306,21 +306,21 @@ static RARE void die(Engine *e, Station *at)
 }
 
 /* Revive a station; an opened gate releases all waiting jobs. */
-static RARE void revive(Engine *e, Station *at)
+static RARE void bring_up(Engine *e, Station *at)
 {
     if (!at->down)
         return;
     at->down = 0;
     if (IS_GATE(at->discipline))
         while (at->live)
-            go_on_soon(e, next_job(e, at));
+            end_visit_soon(e, next_job(e, at));
 }
 
 /* Set the speed factor of a station. */
 static RARE void set_speed(Engine *e, Station *at, double speed)
 {
     if (SHARES(at->discipline)) {
-        settle_shared(e, at);
+        integrate_shared(e, at);
         at->speed = speed;
         share_schedule(e, at);
     } else {

@@ -1,7 +1,7 @@
 /* A running quantile of the latencies observed so far, the same as `sim/engine/latency_histogram.py`. */
 
 /* Add a latency. */
-static void see(LatencyBins *bins, double quantile, double latency_s)
+static void histogram_add(LatencyHistogram *bins, double quantile, double latency_s)
 {
     int exponent;
     double mantissa = frexp(latency_s, &exponent); /* exact, like the following arithmetic */
@@ -24,7 +24,7 @@ static void see(LatencyBins *bins, double quantile, double latency_s)
 }
 
 /* The upper edge of the bin that contains the quantile. */
-static double quantile_s(const LatencyBins *bins)
+static double histogram_quantile_s(const LatencyHistogram *bins)
 {
     int64_t exponent = bins->place / SUB_BINS, sub = bins->place % SUB_BINS;
     return ldexp(0.5 + (double)(sub + 1) / (double)(2 * SUB_BINS), (int)(exponent + LEAST_EXPONENT));
