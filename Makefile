@@ -8,6 +8,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 BUILD := $(BIN)/python -m sim.engine.compiled.build
+PYTEST := $(BIN)/python -m pytest -q
+# In the order of tests/conftest.py, the longest files first.
+PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
+# Where tests of real time are. Those of real stores mostly wait, so two run at once; those of stubs run alone.
+CLOCKED := tests/validate tests/traces/logs tests/test_benchmarks.py tests/test_readme.py
 
 # Tests start many processes, each of which would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -18,8 +23,9 @@ demo: .venv/built
 	$(BIN)/tailcast demo --force
 
 test: .venv/ready
-	$(BIN)/python -m pytest -q -m "not clock and not readme" -n 2 --dist loadfile
-	$(BIN)/python -m pytest -q -m clock
+	$(PYTEST) -m "not clock and not readme" $(PARALLEL)
+	$(PYTEST) -m "clock and live" $(PARALLEL) $(CLOCKED)
+	$(PYTEST) -m "clock and not live" $(CLOCKED)
 
 nightly: export TAILCAST_TESTS = nightly
 nightly: test
@@ -27,8 +33,9 @@ nightly: test
 
 coverage: .venv/ready
 	$(BIN)/coverage erase
-	$(BIN)/python -m pytest -q -m "not clock and not readme" -n 2 --dist loadfile --cov --cov-report= --cov-fail-under=0
-	$(BIN)/python -m pytest -q -m clock --cov --cov-append --cov-report= --cov-fail-under=0
+	$(PYTEST) -m "not clock and not readme" $(PARALLEL) --cov --cov-report= --cov-fail-under=0
+	$(PYTEST) -m "clock and live" $(PARALLEL) $(CLOCKED) --cov --cov-append --cov-report= --cov-fail-under=0
+	$(PYTEST) -m "clock and not live" $(CLOCKED) --cov --cov-append --cov-report= --cov-fail-under=0
 	$(BIN)/coverage report
 
 lint: .venv/ready

@@ -20,10 +20,10 @@ import numpy as np
 
 from cli.parse.goal import parse_goal, parse_target
 from cli.parse.slo import parse_slo
-from sim.experiments.find_best import find_best
-from sim.experiments.find_limit import find_limit
+from sim.experiments.find.find_best import find_best
+from sim.experiments.find.find_limit import find_limit
 from sim.experiments.measures import Measures
-from sim.experiments.sweep import Job, Settings, sweep
+from sim.experiments.sweep import PointTask, Settings, sweep
 from sim.experiments.variants import Variants, assignment
 
 TOLERANCE = 0.01
@@ -68,7 +68,7 @@ def thinned(values: list[float], size: float) -> list[float]:
 
 def grid_of(variants: Variants, path: str, values: list[float]) -> dict[float, Measures]:
     """Simulate all values; infeasible values are omitted."""
-    jobs = [Job(variants.spec([assignment(path, value)]), variants.settings) for value in values]
+    jobs = [PointTask(variants.spec([assignment(path, value)]), variants.settings) for value in values]
     results = zip(values, sweep(jobs, workers=variants.workers), strict=True)
     return {value: result for value, result in results if isinstance(result, Measures)}
 

@@ -176,10 +176,10 @@ CEPH_VARIANTS: Mapping[str, str] = {
     "mixed, large objects": f"{MIXED} {ODD_SIZES} workload.operations=2000",
     "fast_read, tls": "pools.fast_read=true gateways.tls=true 'workload.mix={GET: 1}' workload.operations=3000",
     "own gateways, power of two": (
-        f"gateways.collocated=false gateways.balance='power of two' {MIXED} workload.operations=3000"
+        f"gateways.collocated=false gateways.balance=power_of_two {MIXED} workload.operations=3000"
     ),
     "own gateways, least outstanding": (
-        f"gateways.collocated=false gateways.balance='least outstanding' {MIXED} workload.operations=3000"
+        f"gateways.collocated=false gateways.balance=least_outstanding {MIXED} workload.operations=3000"
     ),
     "own gateways, random, civetweb": (
         "gateways.collocated=false gateways.balance=random gateways.frontend=civetweb gateways.threads=4 "
@@ -190,7 +190,9 @@ CEPH_VARIANTS: Mapping[str, str] = {
     ),
     "replicas on flash, quincy": f"release=quincy device=nvme pools.data='replica 3' {MIXED} workload.operations=5000",
     "no block.db": f"db=null {MIXED} workload.operations=2000",
-    "filled and warm": f"stored.objects=2.5e8 stored.warm=0.3 stored.churn=0.2 {MIXED} workload.operations=3000",
+    "filled and warm": (
+        f"stored.objects=2.5e8 osd.cache.hit_ratio=0.3 stored.churn=0.2 {MIXED} workload.operations=3000"
+    ),
     "tentacle, compressed": (
         "release=tentacle 'bluestore.compression={algorithm: snappy, compressible: 0.6, ratio: 0.5, "
         f"compress: 265MB/s, decompress: 765MB/s}}' {MIXED} workload.operations=3000"

@@ -24,7 +24,7 @@ from cli.parse.vary import parse_variation
 from models.store import spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.experiments.measures import Measures
-from sim.experiments.sweep import Job, Settings, sweep
+from sim.experiments.sweep import PointTask, Settings, sweep
 from sim.experiments.variation import grid
 from sim.replication.summaries import Replication
 from traces.run import Run
@@ -45,7 +45,7 @@ PARTS: dict[str, tuple[Any, str]] = {
 """Where time goes: the functions that spend it."""
 
 
-def jobs(settings: Settings, size: float) -> list[Job]:
+def jobs(settings: Settings, size: float) -> list[PointTask]:
     """The points, or a fraction of them with a fraction of their requests."""
     data = load_mapping(EXAMPLE)
     count = max(20, int(_OPERATIONS * size))
@@ -53,7 +53,7 @@ def jobs(settings: Settings, size: float) -> list[Job]:
     points = grid([parse_variation(text) for text in VARIED])
     points = points[: max(2, int(len(points) * size))]
     specs = [spec_of(override(data, [f"{path}={value}" for path, value in point.items()]), "") for point in points]
-    return [Job(spec, settings) for spec in specs]
+    return [PointTask(spec, settings) for spec in specs]
 
 
 def points_a_minute(settings: Settings, workers: int, size: float) -> float:

@@ -22,6 +22,9 @@ REPLICATIONS, DRAWS = 5, 20
 """Default numbers of replications of a variant, and of draws of the values that are not known."""
 
 
+_LONGEST_LINE = 1000
+
+
 class _Console(Console):
     """A console that prints no control characters of names, keys and servers' texts, only its own."""
 
@@ -61,11 +64,13 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def print_grid(grid: Grid, transpose: bool = True, console: Console = stdout) -> None:
-    """Print a table on stdout, transposed as by `rich_table`; a title set by rich would wrap at the table's width."""
+def print_grid(grid: Grid) -> None:
+    """Print a table on stdout; a title set by rich would wrap at the table's width."""
+    one_line = grid.layout == "lines" and not stdout.is_terminal
+    console = _Console(width=_LONGEST_LINE, highlight=False) if one_line else stdout
     if grid.title:
         console.print(grid.title, style="table.title", markup=False, soft_wrap=True)
-    console.print(rich_table(grid, transpose))
+    console.print(rich_table(grid))
     for warning in grid.warnings:
         console.print(f"warning: {warning}", markup=False, soft_wrap=True)
 
@@ -74,6 +79,15 @@ def print_lines(lines: Iterable[str]) -> None:
     """Print sentences on stdout, one per line."""
     for line in lines:
         stdout.print(line, markup=False, soft_wrap=True)
+
+
+def print_shown(shown: Iterable[str | Grid]) -> None:
+    """Print lines and tables on stdout, in their order."""
+    for each in shown:
+        if isinstance(each, Grid):
+            print_grid(each)
+        else:
+            print_lines([each])
 
 
 def say(message: str) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from cli.common import say
 from cli.parse.spec import Described
-from cli.tables.origins import doubt_text, implausible_text, presets_text, too_slow_text
-from cli.tables.uncertainty import range_text
+from cli.tables.forecast.uncertainty import range_text
+from cli.tables.spec.origins import doubt_text, implausible_text, presets_text, too_slow_text
 from models.spec.assumptions import assumptions, free_demands, presets_used, require_demands
 from models.spec.described import DescribedSpec
 from models.spec.doubts import doubts, without_effect

@@ -76,7 +76,7 @@ def profile_notes(name: str, profile: Profile) -> list[str]:
 
 
 def _told_apart(versions: Sequence[CodeVersion]) -> list[str]:
-    """Return texts of versions; with the hash of their sources if they are alike otherwise."""
+    """Return texts of versions; with the hash of their sources if they are equal otherwise."""
     texts = [str(version) for version in versions]
     if len(set(texts)) == len({version.sources for version in versions}):
         return texts

@@ -67,40 +67,8 @@ GROUPS = {
 
 SUMMARIES = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
 
-
-_TIMELINE, _FIND = "timeline SPEC --objects LOW..HIGH", "find SPEC 'max|min|best PATH'"
-_SENSITIVITY = "sensitivity SPEC --vary PATH=LOW..HIGH --target OP.QUANTILE"
-MOVED = {
-    "simulate": {
-        "--bounds": "bounds SPEC",
-        "--timeline": _TIMELINE,
-        "--states": _TIMELINE,
-        "--window": _TIMELINE,
-        "--spacing": _TIMELINE,
-        "--report": f"{_TIMELINE} --report FILE, or report RUN",
-    },
-    "whatif": {
-        "--find": _FIND,
-        "--extra-load": _FIND,
-        "--target": f"{_FIND}, or {_SENSITIVITY}",
-        "--sensitivity": _SENSITIVITY,
-        "--trajectories": _SENSITIVITY,
-        "--failure": "failures SPEC KIND",
-        "--failure-at": "failures SPEC KIND --at TIME",
-        "--failure-for": "failures SPEC KIND --for TIME",
-    },
-}
-"""Options that became commands of their own, by their former command."""
-
-
-_FIGURE_FORMAT = {"--format": "--figure-format"}
-RENAMED: dict[str, dict[str, str]] = {
-    "replay": {"--profile": "--aws-profile"},
-    "up": {"--nodes": "--hosts, and --drives is the number per host"},
-} | dict.fromkeys(
-    ("report", "whatif", "find", "sensitivity", "failures", "timeline", "plan", "calibrate", "validate"), _FIGURE_FORMAT
-)
-"""Options with a new name, by command."""
+RENAMED = {("up", "--nodes"): "--hosts, and --drives is the number per host"}
+"""Options with a new name whose meaning changed, too, by subcommand and former name."""
 
 
 class _InterruptError(Exception):
@@ -219,7 +187,7 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         result = app(args=list(arguments) or ["--help"], prog_name="tailcast", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:
-        return _fail(_moved(error) or getattr(error, "format_message", error.__str__)())
+        return _fail(_renamed(error) or getattr(error, "format_message", error.__str__)())
     except InputError as error:
         return _fail(*error.messages)
     except (_InterruptError, KeyboardInterrupt, typer.Abort) as error:
@@ -264,12 +232,10 @@ def _exhausted(error: Exception) -> str | None:
     return None
 
 
-def _moved(error: typer.TyperException) -> str | None:
-    """Return a message for an option that became a command or has a new name; None for any other mistake."""
+def _renamed(error: typer.TyperException) -> str | None:
+    """Return a message for an option in `RENAMED`; None for any other mistake."""
     command, option = getattr(getattr(error, "ctx", None), "info_name", None), getattr(error, "option_name", None)
-    if instead := MOVED.get(command or "", {}).get(option or ""):
-        return f"{command} has no {option}; use: tailcast {instead}"
-    if new := RENAMED.get(command or "", {}).get(option or ""):
+    if new := RENAMED.get((command or "", option or "")):
         return f"{command} has no {option}; it is now called {new}"
     return None
 

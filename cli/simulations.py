@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from cli.common import progress, say
-from cli.tables.extra_attempts import extra_attempts_line
-from cli.tables.grid import Grid
-from cli.tables.operations import ordered
-from cli.tables.runs import (
+from cli.tables.forecast.extra_attempts import extra_attempts_line
+from cli.tables.forecast.runs import (
     attribution_grid,
     few_in,
     mean_attempts,
@@ -22,9 +20,11 @@ from cli.tables.runs import (
     stations_grid,
     summary_grid,
 )
-from cli.tables.steadiness import unsettled_lines
-from cli.tables.uncertainty import band_grid, band_notes, load_line, unknowns_grid
-from cli.tables.verdict import backlog_grid, few_note, objective_lines, verdict_line
+from cli.tables.forecast.steadiness import unsettled_lines
+from cli.tables.forecast.uncertainty import band_grid, band_notes, load_line, unknowns_grid
+from cli.tables.forecast.verdict import backlog_grid, few_note, objective_lines, verdict_line
+from cli.tables.grid import Grid
+from cli.tables.operations import ordered
 from models.shared.client_policy import ClientPolicies
 from models.spec.uncertainty import Uncertain
 from models.store import Spec, spec_of
@@ -33,7 +33,7 @@ from sim.experiments.sweep import Settings
 from sim.experiments.uncertainty import uncertainty_band
 from sim.json_form import to_json
 from sim.replication.lengthening import Longer, Simulation, settling
-from sim.replication.objectives import Outcome, outcomes
+from sim.replication.objectives import ObjectiveOutcome, outcomes
 from sim.replication.replicate import Precision, replicate
 from sim.replication.slo import Slo
 from sim.replication.summaries import Replication, Replications
@@ -50,13 +50,11 @@ from traces.trace import Trace
 
 
 @dataclass(frozen=True)
-class Printed:
-    """An answer: lines that open it, tables, lines after them, and all of it as JSON; `missed`: an objective is."""
+class Simulated:
+    """What a simulation found: all of it as JSON, lines and tables; `missed`: an objective is."""
 
     result: dict[str, Any]
-    opening: Sequence[str]
-    grids: Sequence[Grid]
-    notes: Sequence[str] = ()
+    shown: Sequence[str | Grid]
     missed: bool = False
 
 
@@ -104,7 +102,7 @@ def recorded_extra(run: Run, verdict: LoadVerdict | None) -> ExtraAttempts | Non
 
 def simulated_run(
     spec: Spec, trace: Trace | None, seed: int, engine: EngineName, out: Path | None, slos: Sequence[Slo] = ()
-) -> Printed:
+) -> Simulated:
     """Simulate one Run, and write it to `out` if given; with objectives, a longer one until it has settled."""
     runs: list[Run] = []
     with progress("simulating", len(trace) if trace is not None else spec.workload.operations) as update:
@@ -134,7 +132,7 @@ def simulated_run(
         grids.append(attribution_grid(result["attribution"], "Tail attribution", ordered(counts, slos)))
     few = few_in(figures["count"] - figures["errors"] for figures in result["ops"].values())
     extra = extra_attempts(float(run.column("attempts").mean()) - 1 if counts else 0.0, counts, spec.client, verdict)
-    return _printed(result, verdict, extra, found, grids, few, done, {} if trace is not None else spec.workload.ends)
+    return _simulated(result, verdict, extra, found, grids, few, done, {} if trace is not None else spec.workload.ends)
 
 
 def lengthened(spec: Spec, factor: int) -> Spec:
@@ -158,7 +156,7 @@ def replicated_runs(
     slos: Sequence[Slo] = (),
     longer: Callable[[int], Simulation] | None = None,
     ends: Mapping[str, float] | None = None,
-) -> Printed:
+) -> Simulated:
     """Simulate and summarise independent replications of a store with these client policies.
 
     `capacity` returns that of the store, given the time in s of the last response. With `longer`, the simulation with a
@@ -193,36 +191,36 @@ def replicated_runs(
         verdict,
     )
     few = few_in(op.count - op.errors for op in summary.ops.values())
-    return _printed(result, verdict, extra, found, grids, few, done, ends or {})
+    return _simulated(result, verdict, extra, found, grids, few, done, ends or {})
 
 
-def drawn_runs(uncertain: Uncertain, settings: Settings, level: float, workers: int) -> Printed:
+def drawn_runs(uncertain: Uncertain, settings: Settings, level: float, workers: int) -> Simulated:
     """Simulate draws of the values of a spec that are not known; the band has a fraction `level` of the results."""
     with progress("drawing", settings.replications + 1) as update:
         band = uncertainty_band(uncertain, settings, level, workers=workers, progress=update)
-    return Printed(
-        to_json(band), load_line(band.load), [band_grid(band), unknowns_grid(band.unknowns)], band_notes(band)
-    )
+    short = unsettled_lines(band.unsettled, uncertain.spec({}).workload.ends)
+    grids = [band_grid(band), unknowns_grid(band.unknowns)]
+    return Simulated(to_json(band), [*load_line(band.load), *short, *grids, *band_notes(band)])
 
 
-def _outcomes(slos: Sequence[Slo], replications: Replications, capacity: Capacity | None) -> list[Outcome]:
+def _outcomes(slos: Sequence[Slo], replications: Replications, capacity: Capacity | None) -> list[ObjectiveOutcome]:
     return outcomes(slos, Measures.of(replications, None, capacity))
 
 
-def _with_slos(result: dict[str, Any], found: Sequence[Outcome]) -> dict[str, Any]:
+def _with_slos(result: dict[str, Any], found: Sequence[ObjectiveOutcome]) -> dict[str, Any]:
     return result | ({"slo": {each.slo.text: to_json(each) for each in found}} if found else {})
 
 
-def _printed(
+def _simulated(
     result: dict[str, Any],
     verdict: LoadVerdict | None,
     extra: ExtraAttempts | None,
-    found: Sequence[Outcome],
+    found: Sequence[ObjectiveOutcome],
     grids: list[Grid],
     few: Sequence[str],
     done: Replications,
     ends: Mapping[str, float],
-) -> Printed:
+) -> Simulated:
     opening = [] if verdict is None else [verdict_line(verdict)]
     unsettled = [] if verdict is not None and verdict.overloaded else done.unsettled
     result |= {"unsettled": to_json(unsettled), "longer": done.longer}
@@ -233,4 +231,5 @@ def _printed(
     opening += objective_lines(found)
     if verdict is not None and verdict.overloaded:
         grids = [backlog_grid(verdict), *grids]
-    return Printed(result, opening, grids, few_note(few), any(each.status == "missed" for each in found))
+    shown: list[str | Grid] = [*opening, *grids, *few_note(few)]
+    return Simulated(result, shown, any(each.status == "missed" for each in found))

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sim.experiments.find_best import find_best
-from sim.experiments.find_limit import find_limit
-from sim.experiments.goal import Goal, Target
-from sim.experiments.sensitivity import Range, sensitivity
+from sim.experiments.find.find_best import find_best
+from sim.experiments.find.find_limit import find_limit
+from sim.experiments.find.goal import Goal, OpLatency
+from sim.experiments.sensitivity import NumberRange, sensitivity
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
 from sim.experiments.variation import Variation
@@ -43,7 +43,7 @@ def main() -> None:
     print(f"twice that: {fewest.value} cores")
 
     # When to hedge, with at most 2 % of additional requests?
-    hedge = find_best(variants, Goal("best", "client.hedge.after"), Target("GET", "p99"), most_extra_load=0.02)
+    hedge = find_best(variants, Goal("best", "client.hedge.after"), OpLatency("GET", "p99"), most_extra_load=0.02)
     gain = hedge.difference
     verdict = "certainly better" if hedge.improves else "possibly by chance"
     print(
@@ -53,12 +53,12 @@ def main() -> None:
 
     # Which number affects p99 most, within a factor of two in both directions?
     ranges = [
-        Range("workload.rate", "300/s", "1200/s"),
-        Range("hosts.cpu.GET.constant", "0.2ms", "0.8ms"),
-        Range("hosts.cpu.PUT.constant", "0.95ms", "3.8ms"),
-        Range("network.latency", "0.075ms", "0.3ms"),
+        NumberRange("workload.rate", "300/s", "1200/s"),
+        NumberRange("hosts.cpu.GET.constant", "0.2ms", "0.8ms"),
+        NumberRange("hosts.cpu.PUT.constant", "0.95ms", "3.8ms"),
+        NumberRange("network.latency", "0.075ms", "0.3ms"),
     ]
-    for row in sensitivity(variants, ranges, Target("GET", "p99"), trajectories=6).parameters:
+    for row in sensitivity(variants, ranges, OpLatency("GET", "p99"), trajectories=6).parameters:
         effect = row.elasticity
         print(f"{row.path}: +1 % gives {effect.value:+.2f} % ({effect.low:+.2f} to {effect.high:+.2f})")
 

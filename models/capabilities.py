@@ -90,13 +90,13 @@ class Growth(Generic[S]):
         grown: the spec of the same store with this number of objects, including its own changes during growth.
         state: figures of the state by name, among them `objects` and `fill_fraction`, the fraction of space used.
         effects: effects that begin between two numbers of objects, in order, without those present at the lower.
-        is_limit: whether a plan counts an effect as a limit.
-        on_the_way: figures of growth from one number of objects to another at a rate of writes (1/s) that the state
-            does not include.
         full_fraction: fraction of the space from which a store refuses writes.
         full_text: description of a full store, with a place for the fraction.
         columns: figures of the state, and of `on_the_way`, in the table of a timeline.
         evidence: figures of the state that show that a limit is reached.
+        is_limit: whether a plan counts an effect as a limit.
+        on_the_way: figures of growth from one number of objects to another at a rate of writes (1/s) that the state
+            does not include.
     """
 
     objects: Callable[[S], float]
@@ -107,12 +107,12 @@ class Growth(Generic[S]):
     grown: Callable[[S, float], S]
     state: Callable[[S, Trace], dict[str, Any]]
     effects: Callable[[S, Trace, float, float], tuple[Effect, ...]]
-    is_limit: Callable[[Effect], bool]
-    on_the_way: Callable[[S, float, float, float], dict[str, float]]
     full_fraction: float
     full_text: str
     columns: tuple[str, ...]
     evidence: tuple[str, ...]
+    is_limit: Callable[[Effect], bool] = lambda effect: True
+    on_the_way: Callable[[S, float, float, float], dict[str, float]] = lambda spec, low, high, write_ops: {}
 
     def full(self, fill_fraction: float) -> str | None:
         """Return why a store refuses writes at this fill fraction, or None if it accepts them."""

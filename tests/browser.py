@@ -17,7 +17,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.profiles import others_nightly
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+WIDTHS = others_nightly([1400, 800], [800], "what fits the narrow page fits the wide one")
 
 _OPTIONS = [
     "--headless",

@@ -18,7 +18,7 @@ import boto3
 import pytest
 from hypothesis import settings
 
-from tests.profiles import PROFILE
+from tests.profiles import NIGHTLY, PROFILE
 from validate.lab import lab
 from validate.lab.minio import program
 from validate.lab.minio.store import Minio
@@ -31,25 +31,48 @@ ACCESS_KEY, SECRET_KEY = "TESTACCESSKEYID", "test/secret+value/of/forty/characte
 settings.load_profile(PROFILE)
 
 _STORES = {"stub", "lab_state"}
+_CLOCKED = ("tests/validate/", "tests/traces/logs/", "tests/test_benchmarks.py", "tests/test_readme.py")
+"""Where tests of real time are: `make test` collects only these for them."""
+_LONGEST = (
+    "tests/test_tutorial.py", "tests/test_benchmarks.py", "tests/sim/test_random_specs.py",
+    "tests/sim/capacity/test_plan.py", "tests/sim/analysis/test_saturation.py",
+    "tests/validate/reference/test_ceph.py", "tests/validate/test_demo.py", "tests/sim/capacity/test_timeline.py",
+    "tests/sim/experiments/test_fault_times.py", "tests/traces/readers/test_fuzz.py",
+    "tests/validate/forecast/test_validation.py", "tests/cli/pages/test_report.py",
+    "tests/cli/commands/test_simulate.py", "tests/sim/engine/test_engines_examples.py",
+)  # fmt: skip
+"""Files that take longest, of which the first: a worker that begins one last leaves the other without work."""
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Give each parallel worker a core of its own, so that commands start no processes by default.
 
-    Ctrl-C is not ignored, although a shell without job control starts background jobs so.
+    Tests of real time (`-m "clock …"`) have all cores. Ctrl-C is not ignored, although a shell without job control
+    starts background jobs so.
     """
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     cores, worker = sorted(os.sched_getaffinity(0)), os.environ.get("PYTEST_XDIST_WORKER")
-    if worker is not None:
+    if worker is not None and not config.option.markexpr.startswith("clock"):
         os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what asks a store: it measures real time."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what asks a store: it measures real time. Leave out what only `nightly` runs, and order the longest first.
+
+    Raises:
+        pytest.UsageError: a test of real time is where `make test` does not look for such.
+    """
     for item in items:
         if _STORES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.clock)
+        if item.get_closest_marker("clock") and not item.nodeid.startswith(_CLOCKED):
+            raise pytest.UsageError(f"{item.nodeid}: add its file to _CLOCKED in tests/conftest.py and to the Makefile")
+    if not NIGHTLY:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("nightly")])
+        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+    ranks = {path: rank for rank, path in enumerate(_LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.nodeid.partition("::")[0], len(ranks)))
 
 
 @dataclass

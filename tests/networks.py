@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from models.network.demand_sheet import Requests, draw_sheet
 from models.network.discipline import DISCIPLINES, Discipline
+from models.network.joined_table import JoinedTable, PlacementTable
 from models.network.network import Network
 from models.network.retry_policy import Policy
 from models.network.route import Chance, Route, Stage, Visit, single
@@ -115,7 +116,7 @@ def actions(draw, chosen, groups) -> Action | None:
     kind = draw(st.sampled_from(ActionKind))
     if kind in (ActionKind.JOIN, ActionKind.LEAVE) and groups:
         group = draw(st.integers(0, len(groups) - 1))
-        names = len(groups[group].members) if groups[group].table is None else len(chosen)
+        names = len(chosen) if groups[group].table == 0 else len(groups[group].members)
         return Action(kind, group, at_s, member=draw(st.integers(0, names - 1)))
     target = draw(st.integers(0, len(chosen) - 1))
     match chosen[target].discipline:
@@ -131,9 +132,31 @@ def actions(draw, chosen, groups) -> Action | None:
 
 
 @st.composite
-def balanced(draw, stations: int, number: int) -> Group:
-    """A group of two positions; its members are stations, or columns of the first placement table."""
-    table = draw(st.sampled_from([None, 0]))
+def joined_tables(draw, stations: int, columns: int) -> JoinedTable:
+    """Tables of any content, also with near coordinators that do not exist, or are named twice."""
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    keys, per_epoch, epochs, near = (draw(st.integers(*limits)) for limits in ((1, 5), (1, 4), (1, 3), (0, 3)))
+    of_key, of_coordinator = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    joins = near + draw(st.integers(1, 4))
+
+    def some(low: int, high: int, *shape: int) -> np.ndarray:
+        return random.integers(low, high, shape).astype(np.int32)
+
+    return JoinedTable(
+        some(0, stations, keys, of_key),
+        some(0, stations, epochs * per_epoch, of_coordinator),
+        some(-of_key - of_coordinator, stations, joins, columns),
+        some(0, joins - near, epochs, keys),
+        some(-1, per_epoch + 1, keys, near),
+    )
+
+
+@st.composite
+def balanced(draw, stations: int, number: int, joined: JoinedTable) -> Group:
+    """A group of two positions; its members are stations, columns of the first table, or coordinators of the second."""
+    table = draw(st.sampled_from([None, 0, 1]))
+    if table == 1:
+        return Group(draw(st.sampled_from(Choice)), joined.coordinators, table, indices=(number,))
     member = st.lists(st.integers(0, stations - 1 if table is None else 1), min_size=2, max_size=2)
     members = np.array(draw(st.lists(member, min_size=1, max_size=4)), np.int32)
     return Group(draw(st.sampled_from(Choice)), members, table, indices=(number,))
@@ -195,7 +218,8 @@ def networks(draw, plain: bool = False) -> Network:
         chosen = paired(chosen, draw(st.booleans()))
     members = st.lists(st.integers(0, count - 1), min_size=2, max_size=2)
     table = np.array(draw(st.lists(members, min_size=1, max_size=3)), np.int32)
-    groups = () if plain else tuple(draw(balanced(count, i)) for i in range(draw(st.integers(0, 2))))
+    tables: tuple[PlacementTable, ...] = (table,) if plain else (table, draw(joined_tables(count, 2)))
+    groups = () if plain else tuple(draw(balanced(count, i, tables[1])) for i in range(draw(st.integers(0, 2))))
     # Few distinct deterministic demands, zero among them, make events coincide: that is where orders differ.
     demand = st.builds(
         ServiceDemand,
@@ -203,7 +227,8 @@ def networks(draw, plain: bool = False) -> Network:
         per_byte=st.sampled_from([0.0, 0.01]),
         distribution=st.sampled_from(SHAPES),
     )
-    places = [st.integers(0, count - 1), st.builds(Member, table=st.just(0), position=st.integers(0, 1))]
+    placed = st.builds(Member, table=st.integers(0, len(tables) - 1), position=st.integers(0, 1))
+    places = [st.integers(0, count - 1), placed]
     if groups:
         places.append(st.builds(Bound, group=st.integers(0, len(groups) - 1), position=st.integers(0, 1)))
     flags = st.just(False) if plain else st.booleans()
@@ -232,7 +257,7 @@ def networks(draw, plain: bool = False) -> Network:
     if not plain:
         routes = with_sub_requests(routes, draw(st.lists(starting(len(routes), groups), max_size=4)))
     scenario = () if plain else tuple(filter(None, draw(st.lists(actions(chosen, groups), max_size=4))))
-    return Network(chosen, routes, (table,), groups, scenario)
+    return Network(chosen, routes, tables, groups, scenario)
 
 
 @st.composite

@@ -17,7 +17,7 @@ from pathlib import Path
 
 PACKAGES = (
     "scipy.optimize", "scipy.stats", "cli.main", "models.store", "sim.simulate",
-    "sim.experiments.find_best", "sim.experiments.find_limit",
+    "sim.experiments.find.find_best", "sim.experiments.find.find_limit",
     "sim.experiments.sweep", "sim.replication.replicate", "validate.calibration.calibrate", "validate.lab.lab",
     "validate.replay.replay", "validate.reference.forecast", "rich.console",
 )  # fmt: skip

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from models.store import Spec, compile_spec, spec_of
-from tests.paths import EXAMPLES
+from tests.paths import EXAMPLES, SPECS
 from traces.errors import InputError
 from traces.known_names import known_names
 from traces.spec.field_notes import Basis, Unit, note_of
@@ -97,7 +97,7 @@ class RandomSpec:
 def examples() -> tuple[tuple[str, Mapping], ...]:
     """Return the names and mappings of all examples that are specs of stores."""
     found = []
-    for path in sorted(EXAMPLES.rglob("*.yaml")):
+    for path in SPECS:
         data = load_mapping(path)
         if {"store", "workload"} <= data.keys():
             found.append((str(path.relative_to(EXAMPLES)), data))
@@ -151,10 +151,13 @@ def _derived(seed: int, rng: Random, name: str, data: Mapping) -> RandomSpec:
 
 
 def _compile(made: RandomSpec) -> None:
-    """Raise InputError if the store of a spec refuses it."""
-    pacing = {"duration": 0.05} if made.has_groups else {"rate": 100.0, "operations": 20}
-    spec = made.spec(pacing, policies=True, faults=made.faults_in(0.1))
-    compile_spec(spec, generate(spec.workload, 0))
+    """Raise InputError if the store of a spec refuses it, in an open loop or in its own loop."""
+    pacings: list[Mapping] = [{"duration": 0.05}] if made.has_groups else [{"rate": 100.0, "operations": 20}]
+    if not made.has_groups and made.load is None:
+        pacings.append({"clients": made.clients, "operations": 20, "duration": 0.2})
+    for pacing in pacings:
+        spec = made.spec(pacing, policies=True, faults=made.faults_in(0.1))
+        compile_spec(spec, generate(spec.workload, 0))
 
 
 def _merged(below: Mapping, above: Mapping) -> Mapping:

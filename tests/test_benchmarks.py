@@ -19,6 +19,7 @@ import pytest
 from models.store import load_spec
 from sim.engine.compiled import build
 from tests.paths import ROOT
+from tests.profiles import others_nightly
 from traces.errors import InputError
 from traces.workload.generate import generate
 from validate.lab.box.requirements import require
@@ -34,14 +35,8 @@ PROGRAMS = sorted(
 )
 EXAMPLES = ROOT / "examples"
 RECORDED = {
-    "box/ceph_failures.py": {"osd-killed/1": "recorded-ceph/osd-killed"},
     "box/minio_healing.py": {f"light-{op}/1": f"recorded-box/light-{op}" for op in ("get", "put")},
     "box/minio_failures.py": {f"light-{op}/1": f"recorded-box/light-{op}" for op in ("get", "put")},
-    "box/swift_failures.py": {f"light-{op}/1": f"recorded-swift/light-{op}" for op in ("get", "put")},
-    "box/swift_box.py": {"get-4KiB-c1": "recorded-swift/light-get", "put-4KiB-c1": "recorded-swift/light-put"},
-    "box/swift_large_objects.py": {"GET": "recorded-box/light-get"},
-    "box/ceph_box.py": {"get-4KiB-c1": "recorded-ceph/osd-killed"},
-    "box/ceph_multipart.py": {"get-32MiB-c1/1": "recorded-ceph/osd-killed"},
     "box/minio_box_table.py": {
         f"4x1-box/{op}-4KiB-c1/1": f"recorded-box/light-{op.lower()}" for op in ("GET", "PUT")
     },
@@ -54,16 +49,9 @@ prediction runs.
 """
 
 TINY = {
-    "box/ceph_box.py": "--out runs --predict-only",
-    "box/ceph_failures.py": "--out runs --predict-only --seeds 1",
-    "box/ceph_multipart.py": "--out runs --predict-only --seeds 1",
     "box/minio_box_table.py": "runs --seeds 1 --light",
-    "box/minio_failures.py": "--out runs --predict-only --seeds 1 --only 'light-*'",
     "box/minio_healing.py": "runs --cpu 0.01 --seeds 1",  # no replaced drive: MinIO takes minutes to heal one
-    "box/swift_box.py": "--out runs --predict-only",
-    "box/swift_failures.py": "--out runs --predict-only --seeds 1 --only 'light-*'",
-    "box/swift_large_objects.py": "--out runs --predict-only",
-    "interval_coverage.py": "--size 0.04 --load closed",
+    "interval_coverage.py": "--size 0.01 --load closed",
     "engine/engines.py": "--size 0.001 --rounds 1",
     "engine/fuzz_kernel.py": "--seconds 0.1 --inputs 10 --library debug.so",
     "engine/scale.py": "--size 0.001 --rounds 1",
@@ -89,17 +77,13 @@ TINY = {
 """Arguments of a tiny run of each program, in a folder with ``runs``, ``trace.parquet`` and ``debug.so``."""
 
 LIVE = {
-    "box/ceph_box.py": ("ceph box", "--out out --only get-4KiB-c1 --size 0.1"),
     "box/ceph_spill.py": ("ceph box", "--out out --size 0.1"),
-    "box/minio_failures.py": ("minio box", "--out out --only light-get --size 0.3 --seeds 1"),
     "box/minio_garbage.py": ("minio", "--seconds 0.2"),
-    "box/minio_sweep.py": (
-        "minio", "--out out --only GET-4KiB-c1 --seconds 0.3 --repeats 1 --other-limit 1 --steal-limit 1",
-    ),
-    "box/swift_box.py": ("swift box", "--out out --only get-4KiB-c1 --size 0.1"),
     "page_cache.py": ("minio box", "measure --out out --cache 1MiB --requests 20"),
 }  # fmt: skip
 """What a tiny run on a live store needs, and its arguments."""
+MEASURED = ("box/minio_garbage.py",)
+"""Programs that measure in every run of the tests; campaigns have tests of their own."""
 
 ON_THEIR_OWN = {"readers/fuzz_readers.py"}
 """Programs that must import the packages themselves, because they instrument them."""
@@ -161,8 +145,8 @@ def needed(what: str) -> None:
     """Skip the test if the machine lacks something."""
     lacking = {
         "minio": lambda: [] if minio.find() else ["the MinIO server"],
-        "ceph": ceph.missing,
-        "swift": swift.missing,
+        "ceph": ceph.PROGRAMS.missing,
+        "swift": swift.PROGRAMS.missing,
         "box": _lacking_for_a_box,
     }
     for name in what.split():
@@ -206,7 +190,7 @@ def test_the_readme_names_every_program_with_its_folder() -> None:
 
 
 def test_programs_of_any_name_are_found() -> None:
-    assert {"flows.py", "engine/engines.py", "box/ceph_box.py"} <= set(PROGRAMS)
+    assert {"flows.py", "engine/engines.py", "box/ceph_spill.py"} <= set(PROGRAMS)
     assert "readers/log_files.py" not in PROGRAMS
 
 
@@ -246,7 +230,10 @@ def test_tiny_run(program: str, starter: Starter, inputs: None) -> None:
 
 @pytest.mark.live
 @pytest.mark.clock
-@pytest.mark.parametrize("program", LIVE)
+@pytest.mark.parametrize(
+    "program",
+    others_nightly(LIVE, MEASURED, "they start stores and measure by the same functions, and replay no other way"),
+)
 def test_tiny_run_on_a_live_store(program: str, lab_state: Path, tmp_path: Path) -> None:
     needs, arguments = LIVE[program]
     needed(needs)

@@ -31,6 +31,7 @@ OF_OTHER_PROGRAMS = {
         *("--access-key", "--display-name", "--secret-key", "--uid"),  # radosgw-admin
         "--ms_bind_port_min",
     },
+    "validate/lab/ceph/placement.py": {"--bucket"},  # radosgw-admin
     "validate/lab/ceph/reshard.py": {"--bucket", "--num-shards"},  # radosgw-admin
     "validate/lab/ceph/configuration.py": {"--ms_bind_port_max", "--ms_bind_port_min"},  # ceph-osd
     "validate/lab/minio/admin_trace.py": {"--json"},  # mc admin trace

@@ -1,7 +1,8 @@
-"""Help texts and docs use the terms of the field (`docs/glossary.md`), not those that they replaced."""
+"""Help texts, docs and docstrings use the terms of the field (`docs/glossary.md`), not those that they replaced."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -11,10 +12,14 @@ import typer
 
 from cli.main import app
 from tests.paths import ROOT
+from tests.test_imports import ORDER
 
 REPLACED = {
     # word: (pattern, the term of the field)
-    "law": (r"(?<!power )(?<!Zipf )(?<!\w's )(?<!operational )\blaws?\b", "distribution, cost function"),
+    "law": (
+        r"(?<!power )(?<!Zipf )(?<!\w's )(?<!operational )(?<!utilisation )\blaws?\b(?! of succession)",
+        "distribution, cost function",
+    ),
     "asked": (r"\basked\b|\basks for\b", "requested, offered load"),
     "answer": (r"\banswers?\b", "response"),
     "unhindered": (r"\bunhindered\b", "no-contention"),
@@ -30,7 +35,7 @@ REPLACED = {
     "warmth": (r"\bwarmth\b", "CPU cache warm-up"),
     "wake": (r"\bwakes?\b(?!-)", "setup time"),
     "slice": (r"(?<!time )\bslices?\b", "scheduling quantum"),
-    "share": (r"\b(?:a|the|this|that|whose|'s|same) share\b|\bshares? of\b", "fraction"),
+    "share": (r"\b(?:a|the|this|whose|'s|same) share\b|\bshares? of\b", "fraction"),
     "cell": (r"(?<!empty )\bcells?\b(?! of (?:the|a) table)", "configuration"),
     "judge": (r"\bjudge[sd]?\b|\bjudgements?\b", "check"),
     "misfit": (r"\bmisfits?\b", "model discrepancy"),
@@ -58,6 +63,12 @@ REPLACED = {
 }
 
 
+IN_DOCSTRINGS = (
+    "law", "asked", "share", "hold against", "nobody", "beside", "so many", "unless told", "under way", "for ever",
+)  # fmt: skip
+"""Words that have no other meaning in code, so that docstrings do not need them either."""
+
+
 def prose(markdown: str) -> str:
     """Return a page without its code, but with names in capitals."""
     without_blocks = re.sub(r"^ *```.*?^ *```$", "", markdown, flags=re.MULTILINE | re.DOTALL)
@@ -79,6 +90,18 @@ def texts() -> Iterator[tuple[str, str]]:
     yield from helps("tailcast", command, typer.Context(command))
 
 
+def docstrings() -> Iterator[tuple[str, str]]:
+    """Yield place and text of the docstrings of modules, classes, functions and constants."""
+    for package in ORDER:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                for statement in node.body if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) else ():
+                    value = statement.value if isinstance(statement, ast.Expr) else None
+                    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                        text = re.sub(r"``[^`]*``", "", value.value)
+                        yield f"{path.relative_to(ROOT)}:{value.lineno}", prose(text)
+
+
 def replaced_words(text: str) -> set[str]:
     one_line = " ".join(text.split())
     return {word for word, (pattern, _) in REPLACED.items() if re.search(pattern, one_line)}
@@ -90,6 +113,16 @@ def test_help_and_docs_use_the_terms_of_the_field() -> None:
     assert not new, "\n".join(f"{source}: {word!r}; write: {REPLACED[word][1]}" for source, word in new)
 
 
+def test_docstrings_use_the_terms_of_the_field() -> None:
+    found = [(where, word) for where, text in docstrings() for word in replaced_words(text) if word in IN_DOCSTRINGS]
+    assert not found, "\n".join(f"{where}: {word!r}; write: {REPLACED[word][1]}" for where, word in found)
+
+
+def test_docstrings_of_all_kinds_are_checked() -> None:
+    texts = [text for where, text in docstrings() if where.startswith("models/network/station.py")]
+    assert len(texts) > 10 and any("station" in text for text in texts)
+
+
 def test_every_command_is_checked() -> None:
     names = {source for source, _ in texts()}
     assert {"README.md", "docs/glossary.md", "tailcast simulate", "tailcast trace import"} <= names
@@ -98,7 +131,7 @@ def test_every_command_is_checked() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "a power law, Little's law, Zipf's law and a Zipf law",
+        "a power law, Little's law, Zipf's law, a Zipf law and the utilisation law",
         "processor sharing and weighted sharing; variants share their random numbers",
         "a time slice; CPU wake-ups; besides",
         "an empty cell",

@@ -19,22 +19,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from box_loads import Load, measure, say, sized, unshaped
-from ceph_failures import FORM, SPEC
 
 from models.ceph.mechanisms.rocksdb import RocksDb, place
 from models.ceph.spec.spec import CephSpec
 from models.store import spec_of
 from sim.simulate import simulate
 from traces.run import Run
-from traces.spec.spec_file import load_mapping
+from traces.spec.spec_file import load_mapping, replaced
+from traces.trace import Trace
+from traces.workload.generate import generate
+from traces.workload.workload import Workload
 from validate.lab import lab
 from validate.lab.box.set_up import drives_of
 from validate.lab.box.shape import Shape
 from validate.lab.ceph import program
 from validate.lab.ceph.configuration import ceph_conf
-from validate.lab.store import Store
+from validate.lab.store import Form, Store
+from validate.replay.plan import Options
+from validate.replay.replay import replay
 
+SPEC = Path(__file__).parents[2] / "examples" / "ceph" / "box.yaml"
+FORM = Form(1, 3, gateways=1, monitors=1)
 _MIB = 1 << 20
 _ACCESS_S, _DB_ACCESS_S, _COMMIT_ACCESSES = 0.008, 0.001, 3  # after the write of the log
 _DB_BYTES, _MEMTABLE_BYTES, _LEVEL_BYTES, _WAL_BYTES, _MULTIPLIER = 256 * _MIB, 4 * _MIB, 16 * _MIB, 16 * _MIB, 4
@@ -47,7 +52,7 @@ _ROCKSDB = (
 _OPTIONS = {"osd.bluestore_rocksdb_options": _ROCKSDB, "osd.bluestore_block_db_size": str(_DB_BYTES)}
 _STEPS, _OPERATIONS, _KEYS, _VALUE_BYTES, _COMPACTS_S = 10, 330, 100, 1000, 3.0
 _FILLED_WITHIN_S, _FAST = 120.0, 1e-3
-_PUTS = Load("put-4KiB-c1", gets=0.0, clients=1, duration_s=12.0)
+_PUTS = {"clients": 1, "duration": 12.0, "object_size": "4KiB", "mix": {"PUT": 1}, "keys": "sequential"}
 _FIRST_CPU_S, _FITS = 2e-3, 4
 
 _FILL = """
@@ -88,17 +93,32 @@ def _bytes(number: str, unit: str) -> float:
 def _step(store: Store) -> list[dict[str, float]]:
     """Return what each OSD says."""
     sockets = (store.folder / "run" / f"osd.{osd}.asok" for osd in range(store.form.drive_count))
-    return [bluefs(program.run(["ceph", "daemon", str(socket), "bluefs", "stats"], 30.0)) for socket in sockets]
+    return [
+        bluefs(program.PROGRAMS.run(["ceph", "daemon", str(socket), "bluefs", "stats"], 30.0)) for socket in sockets
+    ]
+
+
+def say(text: str) -> None:
+    """Print a line on stderr."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def _measure(puts: Trace, store: Store, folder: Path) -> None:
+    """Measure PUTs, and write their Run; the objects stay, as deletes would go on."""
+    run = replay(puts, store.target, Options(keep=True))
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    run.write(folder)
+    say(f"{folder.name}: {len(run)} PUTs, {run.failed.sum()} errors")
 
 
 def fill(out: Path, size: float) -> None:
     """Measure PUTs, fill block.db, and measure PUTs again."""
     each, of_db = (dict.fromkeys(("read", "write", "fsync"), time_s) for time_s in (_ACCESS_S, _DB_ACCESS_S))
     shape = Shape.model_validate({"drives": each, "db_drives": of_db, "nic": {"rate": "200Mbit/s", "burst": "64KiB"}})
-    puts = sized(_PUTS, size)
+    puts = generate(Workload.model_validate(_PUTS | {"duration": 12.0 * size}), 1)
     store = lab.up("ceph", FORM, say, shape, options=_OPTIONS)
     try:
-        measure(puts, store, out / "before")
+        _measure(puts, store, out / "before")
         steps = [_step(store)]
         assert store.box is not None
         for drive in drives_of(store.box):
@@ -110,7 +130,7 @@ def fill(out: Path, size: float) -> None:
             steps.append(_step(store))
         for drive in drives_of(store.box):
             drive.control("slower 1")
-        measure(puts, lab.refreshed(store), out / "after")
+        _measure(puts, lab.refreshed(store), out / "after")
         (out / "steps.json").write_text(json.dumps(steps, indent=1) + "\n")
     finally:
         lab.down("ceph")
@@ -118,7 +138,8 @@ def fill(out: Path, size: float) -> None:
 
 def spec(cpu_s: float) -> CephSpec:
     """Return the spec of the box with block.db, and a CPU time of the gateway for a PUT."""
-    data: dict[str, Any] = unshaped(load_mapping(SPEC), _PUTS.size, ("hosts", "gateways"))
+    # The token bucket of a link passes small objects at once.
+    data: dict[str, Any] = replaced(load_mapping(SPEC), {"hosts.nic": "10GB/s", "gateways.nic": "10GB/s"})
 
     def device(access_s: float) -> dict[str, float]:
         return {"read": access_s, "write": access_s, "flush": _COMMIT_ACCESSES * access_s}

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import scipy
+from lock_refusals import idle_lead, overtaken_at, overtaken_fraction, refused_fraction
 
-from models.minio.locks import idle_lead, overtaken_at, overtaken_fraction, refused_fraction
 from models.minio.requests.routes import RETRY_S
 from models.minio.spec.spec import MinioSpec
 from models.store import compile_spec, spec_of
@@ -67,7 +67,7 @@ class Box:
         run: one of its Runs, for hosts, drives and links.
         cpu: the calibrated times.
         refused: fraction of small PUTs whose lock is refused at first, with one client.
-        idle_lead: by how much the release of a lock is ahead of the next one (`models.minio.locks`).
+        idle_lead: by how much the release of a lock is ahead of the next one (`lock_refusals`).
     """
 
     name: str

@@ -1,8 +1,9 @@
-"""Predicted next to measured for the sweep of a MinIO in boxes (`minio_sweep.py` with a shape), as a table.
+"""Predicted next to measured for the loads of a MinIO in boxes, as a table.
 
     python benchmarks/box/minio_box_table.py RUNS [--forms '4x2-*'] [--seeds N] [--out docs/minio-box.md] [--specs DIR]
 
-RUNS is the folder that the sweep wrote: ``RUNS/FORM-SHAPE/CONFIGURATION/REPEAT``. The spec of each form and shape
+RUNS has a folder for each box, with the Runs of `tailcast lab campaign examples/campaigns/minio-box.yaml`:
+``RUNS/BOX/LOAD/REPEAT``. The spec of each form and shape
 follows from what its Runs record of the box: hosts, drives, links. Only the CPU is calibrated, on the light
 configurations of the same box (`minio_box.calibrated`); everything else is predicted.
 
@@ -24,13 +25,14 @@ from pathlib import Path
 import numpy as np
 import yaml
 from minio_box import LIGHT, Box, busy_fraction, calibrated, spec_data
-from sweep_cells import all_cells
 
 from sim.json_form import to_json
 from sim.replication.replicate import seed_of
 from sim.simulate import simulate
 from traces.run import Run
 from traces.statistics.summary import Floats, latencies, ops_of, quantiles
+from validate.campaign.campaign import read_campaign
+from validate.campaign.cells import cells_of
 from validate.compare.compare import distances
 from validate.forecast.configurations import requested_trace
 from validate.replay.recorded_policies import as_recorded, recorded_policies
@@ -42,6 +44,7 @@ WORST = 0.25
 BUSY = 0.5
 """Rows from this fraction of the CPU on are left out of the medians."""
 _BEYOND = 10
+CAMPAIGN = Path(__file__).parents[2] / "examples" / "campaigns" / "minio-box.yaml"
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", type=Path, help="folder of the sweep's Runs")
+    parser.add_argument("runs", type=Path, help="folder with a folder of Runs for each box")
     parser.add_argument("--forms", default="*", help="forms and shapes, such as '4x2-*' (default: all)")
     parser.add_argument("--cells", default="*", help="configurations, such as 'GET-*' (default: all)")
     parser.add_argument("--light", action="store_true", help="also show the configurations of the calibration")
@@ -131,9 +134,9 @@ def _arguments() -> argparse.Namespace:
 
 
 def _runs(folder: Path) -> dict[str, list[Run]]:
-    """Return the Runs of each configuration, in the order of the sweep."""
-    order = {cell.name: cell.order for cell in all_cells(("4KiB", "64KiB", "1MiB", "16MiB", "64MiB"), (1, 4, 8, 16))}
-    names = sorted((path.name for path in folder.iterdir() if path.name in order), key=order.__getitem__)
+    """Return the Runs of each configuration, in the order of the campaign."""
+    order = list(cells_of(read_campaign(CAMPAIGN)))
+    names = sorted((path.name for path in folder.iterdir() if path.name in order), key=order.index)
     found = {
         name: [Run.read(path) for path in sorted((folder / name).iterdir()) if (path / "run.json").is_file()]
         for name in names

@@ -12,6 +12,7 @@ with 4 clients, 850 KB with 8. How much CPU a collection takes the server's log 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import re
 import sys
@@ -19,13 +20,12 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from minio_sweep import lab_store
-
 from traces.spec.spec_file import validated
 from traces.workload.generate import generate
 from traces.workload.workload import Workload
+from validate.lab import lab
 from validate.lab.minio.store import Minio
-from validate.lab.store import Store
+from validate.lab.store import Form, Store
 from validate.replay.replay import replay
 
 SIZES = ("4KiB", "32KiB", "128KiB", "256KiB", "1MiB", "8MiB")
@@ -83,9 +83,21 @@ def measure(store: Store, op: str, size: str, seconds: float) -> Row:
     return Row(op, size, len(run), spent / len(run), spent / times if times else None)
 
 
+@contextlib.contextmanager
+def _store(form: Form) -> Iterator[Store]:
+    """Yield the lab's store in a form; one that was not up is taken down afterwards."""
+    running = lab.status("minio")
+    store = lab.up("minio", form, lambda line: print(line, file=sys.stderr, flush=True))
+    try:
+        yield store
+    finally:
+        if running is None:
+            lab.down("minio")
+
+
 def rows(form: str, seconds: float) -> Iterator[Row]:
     """All operations and sizes."""
-    with lab_store(Minio.forms[form]) as store:
+    with _store(Minio.forms[form]) as store:
         for op, sizes in OPERATIONS.items():
             for size in sizes:
                 yield measure(store, op, size, seconds)

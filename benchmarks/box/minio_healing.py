@@ -1,6 +1,6 @@
 """Healing of a replaced drive on a MinIO in a box, measured and predicted: duration, accesses, requests meanwhile.
 
-    python benchmarks/box/minio_failures.py --measure-only --repeats 3 --out RUNS [--shape SHAPE] \
+    tailcast lab campaign examples/campaigns/minio-failures.yaml --measure-only --repeats 3 --out RUNS \
         --only 'light-*' --only drive-kept --only 'drive-replaced*'
     python benchmarks/box/minio_healing.py RUNS
 
@@ -14,31 +14,35 @@ healing an object, on all hosts together, is what the store needed more than for
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from failure_cases import figures
-from minio_failures import LIGHT, SPEC, fitted
 
 from models.minio.background.maintenance import healed_s
 from models.minio.spec.spec import MinioSpec
-from models.store import compile_spec, spec_of
+from models.store import compile_spec
 from sim.engine.compiled import engine
 from sim.engine.outcome import Program
 from sim.simulate import simulate
 from traces.operations import PUT
 from traces.run import Run
-from traces.spec.spec_file import load_mapping
-from validate.replay.recorded_faults import recorded_faults, with_faults
+from validate.campaign.campaign import read_campaign
+from validate.campaign.cells import cells_of
+from validate.campaign.phases import PhaseFigures, figures_of
+from validate.campaign.predict import fitted_values
+from validate.campaign.predict import spec_for as predicting
+from validate.replay.recorded_faults import recorded_faults
 
 _OVER_S = 3.0
 _SETTLED_S = 2.0
 """After the first connections, and after healing, until requests are those of the phase."""
 
-_QUANTILES = ("p50", "p95", "p99")
+_QUANTILES = (0.5, 0.95, 0.99)
+
+CAMPAIGN = read_campaign(Path(__file__).parents[2] / "examples" / "campaigns" / "minio-failures.yaml")
+CELLS = cells_of(CAMPAIGN)
 
 
 @dataclass(frozen=True)
@@ -99,19 +103,27 @@ def cpu_s_of(replaced: Sequence[Run], kept: Sequence[Run]) -> float:
     return max(0.0, float(healing_s - without_s)) / float(np.mean([measured(run).objects for run in replaced]))
 
 
-def spec_for(data: dict[str, Any], run: Run, found_s: float) -> MinioSpec:
-    """Return the spec of the box with the fault of a Run, and the objects that were there when the drive was found."""
-    (fault,) = recorded_faults(run, "the Run")
+def spec_for(values: Mapping[str, float], healing_cpu_s: float, name: str, run: Run, found_s: float) -> MinioSpec:
+    """Return the spec of the box with the fault of a Run, and the objects that were there when the drive was found.
+
+    Args:
+        values: values that follow from the light loads, by path.
+        name: of the load.
+        found_s: time from the replacement of the drive until MinIO began to heal it.
+    """
+    (fault,) = recorded_faults(run, name)
     written = (run.op == PUT) & ~run.failed & (run.column("end_s") < fault["back_at"] + found_s)
     sizes = run.column("size_bytes")
-    stored = {"objects": run.info["preload_objects"] + int(written.sum()), "bytes_each": int(sizes.max())}
-    spec = spec_of(data | {"stored": stored}, str(SPEC))
-    spec = with_faults(spec, [fault | {"found_after": max(0.0, found_s)}], "the Run")
+    stored = {"objects": run.info["preload_objects"] + int(written.sum()), "object_size": int(sizes.max())}
+    changes = {"stored": stored, "healing": {"cpu": healing_cpu_s}, "faults.0.found_after": max(0.0, found_s)}
+    cell = CELLS[name]
+    load = cell.load.model_copy(update={"set": changes})
+    spec = predicting(CAMPAIGN, replace(cell, load=load), run, values)
     assert isinstance(spec, MinioSpec)
     return spec
 
 
-def predicted(spec: MinioSpec, run: Run, seed: int) -> tuple[int, float, dict[str, Any]]:
+def predicted(spec: MinioSpec, run: Run, seed: int) -> tuple[int, float, dict[str, PhaseFigures]]:
     """Return the objects that were healed in a simulation of a Run, how long it took in s, and figures by phase."""
     (fault,) = spec.faults
     begin_s = fault.back_s + fault.found_after  # type: ignore[union-attr]
@@ -121,22 +133,27 @@ def predicted(spec: MinioSpec, run: Run, seed: int) -> tuple[int, float, dict[st
     return len(ends_s), end_s - begin_s, by_phase(simulate(spec, run.trace, seed=seed), begin_s, end_s, fault.at)
 
 
-def by_phase(run: Run, begin_s: float, end_s: float, at_s: float) -> dict[str, Any]:
+def by_phase(run: Run, begin_s: float, end_s: float, at_s: float) -> dict[str, PhaseFigures]:
     """Return the figures of a Run before the fault, while the drive is healed, and after."""
     last_s = float(np.nanmax(run.column("arrival_s")))
-    periods = {"before": (_SETTLED_S, at_s), "healed": (begin_s, end_s), "after": (end_s + _SETTLED_S, last_s)}
-    return figures(run, periods)
+    return figures_of(
+        run, {"before": (_SETTLED_S, at_s), "healed": (begin_s, end_s), "after": (end_s + _SETTLED_S, last_s)}
+    )
 
 
-def _latencies(measured: dict[str, Any], simulated: Sequence[dict[str, Any]], op: str, phase: str) -> str:
+def _latencies(
+    measured: Mapping[str, PhaseFigures], simulated: Sequence[Mapping[str, PhaseFigures]], op: str, phase: str
+) -> str:
     """Return the quantiles in ms, measured and predicted; those with fewer than two requests beyond are left out."""
-    count = round(measured[phase]["requests"] * (0.7 if op == "GET" else 0.3))
+    ours = measured[phase].ops.get(op)
+    theirs = [each[phase].ops[op].latency_s for each in simulated if op in each[phase].ops]
+    if ours is None or not theirs:
+        return "-"
     cells = []
-    for name in _QUANTILES:
-        if count * (100 - int(name[1:])) < 200 and name != "p50":
-            continue
-        of = [each[phase][op][name] for each in simulated if op in each[phase]]
-        cells.append(f"{name} {1e3 * measured[phase][op][name]:.0f} \\| {1e3 * np.mean(of):.0f}")
+    for q in _QUANTILES:
+        if q == 0.5 or ours.requests * (1 - q) >= 2:
+            both = (float(np.quantile(latency_s, q)) for latency_s in (ours.latency_s, np.concatenate(theirs)))
+            cells.append(f"p{100 * q:.0f} " + " \\| ".join(f"{1e3 * each:.0f}" for each in both))
     return ", ".join(cells)
 
 
@@ -147,16 +164,14 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=3, help="simulations of each Run (default: %(default)s)")
     parser.add_argument("--cpu", type=float, help="CPU time in s of healing an object (default: from the Runs)")
     given = parser.parse_args()
-    light = {next(iter(dict(case.mix))): Run.read(given.runs / case.name / "1") for case in LIGHT}
-    data = fitted(light, load_mapping(SPEC))
-    replaced, kept = (
+    light = {name: Run.read(given.runs / name / "1") for name in ("light-get", "light-put")}
+    values = fitted_values(CAMPAIGN, CELLS, light)
+    healed, kept = (
         [Run.read(path) for path in sorted(given.runs.glob(f"{name}/*"))] for name in ("drive-replaced", "drive-kept")
     )
-    cpu_s = cpu_s_of(replaced, kept) if given.cpu is None else given.cpu
-    conflicts = data["hosts"]["internode"]["lock_conflict_fraction"]
-    requests = ", ".join(f"{op} {1e3 * each:.1f} ms" for op, each in data["hosts"]["cpu"].items())
-    print(f"CPU: healing an object {1e3 * cpu_s:.1f} ms, {requests}; {conflicts:.2f} of PUTs have a lock refused\n")
-    data = data | {"healing": {"cpu": cpu_s}}
+    cpu_s = cpu_s_of(healed, kept) if given.cpu is None else given.cpu
+    fitted = ", ".join(f"{path} {value:.4g}" for path, value in values.items())
+    print(f"CPU time of healing an object: {1e3 * cpu_s:.1f} ms; {fitted}\n")
     names = ("Run", "found after s", "objects", "MB written", "took s", "reads of each other drive", "writes, fsyncs")
     rows = []
     print(f"| {' | '.join(names)} | predicted | idle s |\n|---{'|---:' * (len(names) + 1)}|")
@@ -164,7 +179,7 @@ def main() -> int:
         run, name = Run.read(folder), f"{folder.parent.name}/{folder.name}"
         found = measured(run)
         back_s = run.info["faults"][0]["back_at"]
-        spec = spec_for(data, run, found.begin_s - back_s)
+        spec = spec_for(values, cpu_s, folder.parent.name, run, found.begin_s - back_s)
         simulated = [predicted(spec, run, seed) for seed in range(1, given.seeds + 1)]
         objects, took_s = np.mean([each[:2] for each in simulated], axis=0)
         (fault,) = spec.faults

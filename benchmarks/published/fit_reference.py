@@ -22,10 +22,12 @@ from scipy import optimize
 
 from models.spec.spec_values import value_at
 from models.store import spec_of
+from sim.simulate import simulate
 from traces.spec.spec_file import load_mapping, override
 from validate.calibration.parameters import Parameter
 from validate.reference.cases import DATA, UserTable, case_named
-from validate.reference.forecast import duration_s, forecast
+from validate.reference.figures import figure
+from validate.reference.forecast import forecast
 from validate.reference.rows import DURATION, Row
 
 Floats = NDArray[np.float64]
@@ -110,7 +112,7 @@ def log_errors(data: dict[str, Any], rows: Sequence[Row], source: str) -> Floats
     errors = []
     for row in rows:
         spec = spec_of(override(data, row.assignments), source)
-        mean_s = np.mean([duration_s(spec, row.op, seed) for seed in SEEDS])
+        mean_s = np.mean([figure(simulate(spec, seed=seed), row.op, DURATION) for seed in SEEDS])
         errors.append(np.log(mean_s / row.measured[DURATION]))
     return np.array(errors)
 

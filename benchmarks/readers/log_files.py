@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -51,13 +52,16 @@ Slot = Callable[[int], bytes]
 
 def samples(format: Format) -> list[Path]:
     """The samples that are in the format, the plainest (of the shortest name) first."""
-    found = []
-    for path in sorted(filter(Path.is_file, SAMPLES.iterdir()), key=lambda path: (len(path.name), path.name)):
-        source = Source(path)
-        head = Head(path.name, source.head())
-        if path.suffix != ".md" and next((f for f in FORMATS if f.recognises(head)), None) is format:
-            found.append(path)
-    return found
+    found = [path for path, name in _formats().items() if name == format.name]
+    return sorted(found, key=lambda path: (len(path.name), path.name))
+
+
+@cache
+def _formats() -> dict[Path, str | None]:
+    """The format of each sample."""
+    paths = [path for path in SAMPLES.iterdir() if path.is_file() and path.suffix != ".md"]
+    heads = {path: Head(path.name, Source(path).head()) for path in paths}
+    return {path: next((f.name for f in FORMATS if f.recognises(head)), None) for path, head in heads.items()}
 
 
 def content(path: Path) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cli.common import print_grid, print_json, print_lines
 from cli.options import JsonOption, ProfileOption, SeedOption, SetOption, SpecArgument, TraceOption
 
 
@@ -21,8 +20,8 @@ def command(
     from cli.doubts import say_implausible
     from cli.made import Made
     from cli.parse.spec import described
-    from cli.tables.bounds import bounds_grids
-    from cli.tables.verdict import bounds_line
+    from cli.present import Answer, Outputs, present
+    from cli.tables.forecast.bounds import bounds_shown
     from sim.analysis.bounds import bounds_of
     from traces.workload.generate import generate
 
@@ -31,9 +30,5 @@ def command(
     say_implausible([read])
     generated = generate(store.workload, seed or 0) if requests is None else requests
     result = bounds_of(store, generated, requests is None)
-    if as_json:
-        print_json(result, Made.of(store, seed or 0))
-        return
-    print_lines([bounds_line(result, has_faults=bool(store.faults))])
-    for grid in bounds_grids(result):
-        print_grid(grid)
+    answer = Answer(result, lambda: bounds_shown(result, has_faults=bool(store.faults)), Made.of(store, seed or 0))
+    present(answer, Outputs(as_json))

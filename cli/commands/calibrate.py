@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from cli.commands.compare import run_names
 from cli.commands.validate import run_folders
-from cli.common import print_grid, print_json, progress, say, stdout, warn_if_slow
+from cli.common import progress, say, warn_if_slow
 from cli.figures.figure_files import PageFiles
 from cli.options import (
     FiguresOption,
@@ -25,8 +25,9 @@ from cli.options import (
     fraction,
 )
 from cli.outputs import check_file_output
-from cli.pages.calibration import residuals_grids, values_grid, words, write_calibration_page
+from cli.pages.calibration import profile_shown, write_calibration_page
 from cli.parse.spec import checked, overridden
+from cli.present import Answer, Outputs, present
 from traces.errors import InputError
 from traces.run import Run
 from traces.spec.spec_file import load_mapping
@@ -116,7 +117,7 @@ def command(
     folders = run_folders(runs) if runs else []
     named = list(zip(run_names(folders), [Run.read(folder) for folder in folders], strict=True))
     server_s = matched(named, [*(server_trace or ()), *(path for f in folders if (path := f / IN_RUN).exists())])
-    pages = PageFiles(report, figures_to, figure_format)
+    outputs = Outputs(as_json, pages=PageFiles(report, figures_to, figure_format))
     warn_if_slow()
     with progress("calibrating", total=1) as advance:
         profile = calibrate(
@@ -136,11 +137,9 @@ def command(
     if out is not None:
         profile.write(out)
         say(f"Profile written to {out}")
-    pages.write(lambda path: write_calibration_page(profile, path))
-    if as_json:
-        result: dict[str, Any] = profile.model_dump(mode="json")
-        print_json(result)
-        return
-    for grid in (values_grid(profile), *residuals_grids(profile)):
-        print_grid(grid)
-    stdout.print(*words(profile), sep="\n", markup=False)
+    answer = Answer(
+        profile.model_dump(mode="json"),
+        lambda: profile_shown(profile),
+        write_page=lambda path: write_calibration_page(profile, path),
+    )
+    present(answer, outputs)

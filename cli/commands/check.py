@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from cli.common import print_grid, print_json, stdout
 from cli.options import JsonOption, ProfileOption, SetOption, SpecArgument, TraceOption
 
 
@@ -25,18 +24,14 @@ def command(
     Example: tailcast check examples/minio.yaml
     """
     from cli.parse.spec import described
-    from cli.tables.origins import check_grids
+    from cli.present import Answer, Outputs, present
+    from cli.tables.spec.origins import check_grids
     from sim.analysis.check import check
 
     read = described(spec, trace, profile, assignments)
     read.check_assumed()
     result = check(read.spec, read.origins, read.trace, read.whole)
-    if as_json:
-        print_json(result)
-    else:
-        for grid in check_grids(result):
-            print_grid(grid)
-        if not result.has_warnings and not result.doubts:
-            stdout.print(f"{spec.name}: no errors, no warnings", markup=False, soft_wrap=True)
+    clean = [] if result.has_warnings or result.doubts else [f"{spec.name}: no errors, no warnings"]
+    present(Answer(result, lambda: [*check_grids(result), *clean]), Outputs(as_json))
     if strict and result.has_warnings:
         raise typer.Exit(1)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli.common import print_grid, print_json, print_lines, progress, stdout
+from cli.common import progress
 from cli.options import JsonOption, SeedOption, fraction
 
 ToleranceOption = Annotated[
@@ -34,8 +34,10 @@ def command(
     Example: tailcast compare forecast measured --tolerance 15% --check
     """
     from cli.made import Made, runs_notes
-    from cli.tables.comparison import comparison_grid
-    from cli.tables.quality import named_warnings, run_warnings
+    from cli.present import Answer, Outputs, present
+    from cli.tables.grid import Grid
+    from cli.tables.measured.comparison import comparison_grid
+    from cli.tables.measured.quality import named_warnings, run_warnings
     from cli.words import doubt, verdict
     from traces.run import Run
     from validate.compare.compare import compare
@@ -45,13 +47,15 @@ def command(
         result = compare(*runs, tolerance=tolerance, seed=seed or 0, progress=advance)
     names = run_names([a, b])
     named = list(zip(names, runs, strict=True))
-    if as_json:
-        warnings = {side: run_warnings(run) for side, run in zip("ab", runs, strict=True)}
-        print_json({**result.to_json(), "warnings": warnings, "notes": runs_notes(named)}, Made())
-    else:
-        print_grid(comparison_grid(result, (names[0], names[1]), warnings=named_warnings(named)))
-        print_lines(f"note: {note}" for note in runs_notes(named))
-        stdout.print(verdict(result, (names[0], names[1])), doubt(result), sep="\n", markup=False)
+    warnings = {side: run_warnings(run) for side, run in zip("ab", runs, strict=True)}
+    notes = runs_notes(named)
+
+    def shown() -> list[str | Grid]:
+        grid = comparison_grid(result, (names[0], names[1]), warnings=named_warnings(named))
+        of_models = [f"note: {note}" for note in notes]
+        return [grid, *of_models, verdict(result, (names[0], names[1])), doubt(result)]
+
+    present(Answer({**result.to_json(), "warnings": warnings, "notes": notes}, shown, Made()), Outputs(as_json))
     if check and result.verdict == "differ":
         raise typer.Exit(1)
 

@@ -13,15 +13,16 @@ import typer
 from cli import words as phrases
 from cli.commands.replay import bars
 from cli.commands.report import write_report
-from cli.common import print_grid, print_json, print_lines, progress, say, stdout, warn_if_slow
+from cli.common import progress, say, warn_if_slow
 from cli.made import Made
 from cli.options import ForceOption, JsonOption, SeedOption
 from cli.outputs import check_run_output
 from cli.pages.calibration import values_grid
+from cli.present import Answer, Outputs, present
 from cli.simulations import recorded_verdict
-from cli.tables.comparison import comparison_grid
+from cli.tables.forecast.verdict import verdict_line
 from cli.tables.grid import Grid
-from cli.tables.verdict import verdict_line
+from cli.tables.measured.comparison import comparison_grid
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.summary import summarise
@@ -59,14 +60,17 @@ def command(
         found = demo.demonstrate(tuple(light), heavy, seed or 0, len(os.sched_getaffinity(0)), update)
     page = _write(found, measurements, out, source)
     say(f"report: {page}")
-    if as_json:
-        print_json(_facts(found, source, unused, page), Made(found.profile.spec_hash, seed or 0))
-        return
+    facts = _facts(found, source, unused, page)
+    present(Answer(facts, lambda: _shown(found, source), Made(found.profile.spec_hash, seed or 0)), Outputs(as_json))
+
+
+def _shown(found: Demonstration, source: str) -> list[str | Grid]:
+    """Return what is printed: the verdict on the forecast, the fitted values, and the comparison."""
     verdict = recorded_verdict(found.forecast)
-    print_lines([] if verdict is None else [f"The {_NAMES[0]} is {verdict_line(verdict)}"])
-    print_grid(_parameters(found))
-    print_grid(comparison_grid(found.comparison, _NAMES, f"{HEAVY_CLIENTS} clients: {source}"))
-    stdout.print(phrases.verdict(found.comparison, _NAMES), phrases.doubt(found.comparison), sep="\n", markup=False)
+    opening = [] if verdict is None else [f"The {_NAMES[0]} is {verdict_line(verdict)}"]
+    compared = comparison_grid(found.comparison, _NAMES, f"{HEAVY_CLIENTS} clients: {source}")
+    agreement = [phrases.verdict(found.comparison, _NAMES), phrases.doubt(found.comparison)]
+    return [*opening, _parameters(found), compared, *agreement]
 
 
 def _measurements(use_recorded: bool) -> tuple[str, list[Run], DisturbedError | None]:

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from cli.common import print_json, stdout
 from cli.options import JsonOption
 from traces.errors import InputError
 
@@ -30,7 +29,8 @@ def command(
 
     Example: tailcast explain network.latency
     """
-    from cli.tables.explained import explained_lines
+    from cli.present import Answer, Outputs, present
+    from cli.tables.spec.explained import explained_lines
     from models.spec.explained import Explained, explained
     from models.spec.field_paths import Form
     from models.store import load_spec, names, store_named
@@ -57,11 +57,13 @@ def command(
             errors.append(f"{name}: {error}" if len(forms) > 1 else str(error))
     if not found:
         raise InputError("; ".join(errors))
-    if as_json:
-        print_json({"fields": found})
-        return
-    for number, each in enumerate(found):
-        same = number and explained_lines(each)[1:] == explained_lines(found[number - 1])[1:]
-        lines = [*explained_lines(each)[:1], "  (the same)"] if same else explained_lines(each)
-        for line in ([""] if number else []) + lines:
-            stdout.print(line, markup=False, soft_wrap=True)
+
+    def shown() -> list[str]:
+        lines: list[str] = []
+        for number, each in enumerate(found):
+            same = number and explained_lines(each)[1:] == explained_lines(found[number - 1])[1:]
+            lines += [""] if number else []
+            lines += [*explained_lines(each)[:1], "  (the same)"] if same else explained_lines(each)
+        return lines
+
+    present(Answer({"fields": found}, shown), Outputs(as_json))

@@ -9,17 +9,11 @@ import typer
 
 from cli.common import (
     REPLICATIONS,
-    json_text,
     kept_in,
-    print_grid,
-    print_json,
-    print_lines,
     progress,
-    say,
     warn_if_slow,
     worker_count,
 )
-from cli.figures import figure_files
 from cli.options import (
     DrawnReplicationsOption,
     FiguresOption,
@@ -83,16 +77,15 @@ def command(
     from cli.doubts import say_basis, say_implausible
     from cli.draws import draws_of
     from cli.made import Made
-    from cli.outputs import check_kept_output
     from cli.pages.failures import write_failures_page
     from cli.parse.failure import parse_failure
     from cli.parse.option import seconds_of
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described
-    from cli.tables.failures import drawn_grids, failure_grids, findings, met_lines, notes, opening
+    from cli.present import Answer, outputs_to_folder, present
+    from cli.tables.experiments.failures import failures_shown
     from sim.experiments.failures import FailureExperiment, failures
     from sim.experiments.sweep import Settings
-    from sim.parallel.result_cache import ResultFolder
     from sim.replication.replicate import Precision
 
     read, objectives = described(spec, None, profile, assignments), parse_slos(slos)
@@ -106,9 +99,7 @@ def command(
         Settings(seed or 0, replications or REPLICATIONS, None if precision is None else Precision(precision)),
         draws_of(read, uncertainty, replications, objectives),
     )
-    check_kept_output(out)
-    folder = None if out is None else ResultFolder(out)
-    pages = figure_files.PageFiles(report, figures_to, figure_format)
+    outputs = outputs_to_folder("failures", out, report, figures_to, figure_format, as_json)
     warn_if_slow()
     say_implausible([read])
     made = Made.of(read.spec, seed or 0)
@@ -116,17 +107,5 @@ def command(
     with kept_in(out, resumes=False), progress("simulating failures", known) as update:
         result = failures(experiment, workers=worker_count(workers), progress=update)
     say_basis(read, spec)
-    if folder is not None:
-        folder.write_text("failures.json", json_text(result, made))
-        say(f"Result written to {folder.path / 'failures.json'}")
-    pages.write(lambda path: write_failures_page(result, path, made))
-    if as_json:
-        print_json(result, made)
-        return
-    print_lines(opening(result))
-    for row in result["failures"]:
-        for grid in failure_grids(result, row):
-            print_grid(grid, transpose=False)
-    for grid in drawn_grids(result):
-        print_grid(grid)
-    print_lines([*findings(result), *met_lines(result), *notes(result)])
+    answer = Answer(result, lambda: failures_shown(result), made, lambda path: write_failures_page(result, path, made))
+    present(answer, outputs)

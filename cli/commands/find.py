@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 import typer
 
 from cli.common import (
     REPLICATIONS,
-    json_text,
     kept_in,
-    print_grid,
-    print_json,
-    print_lines,
     progress,
-    say,
     warn_if_slow,
     worker_count,
 )
-from cli.figures import figure_files
 from cli.options import (
     TARGET_FORM,
     DrawnReplicationsOption,
@@ -38,7 +31,6 @@ from cli.options import (
     WorkersOption,
     fraction,
 )
-from cli.tables.grid import Grid
 from traces.errors import InputError
 
 
@@ -98,19 +90,18 @@ def command(
     from cli.doubts import say_basis, say_implausible
     from cli.draws import draws_of
     from cli.made import Made
-    from cli.outputs import check_kept_output
     from cli.pages.find import write_best_page, write_limit_page
     from cli.parse.failure import parse_failure
     from cli.parse.goal import parse_goal, parse_target
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described, say_loops
-    from cli.tables.find import best_grid, best_opening, drawn_grids, limit_grid, limit_notes, limit_opening
+    from cli.present import Answer, outputs_to_folder, present
+    from cli.tables.experiments.find import best_shown, limit_shown
     from models.spec.field_paths import resolved
-    from sim.experiments.find_best import Best, find_best
-    from sim.experiments.find_limit import Limit, find_limit
+    from sim.experiments.find.find_best import find_best
+    from sim.experiments.find.find_limit import find_limit
     from sim.experiments.sweep import Settings
     from sim.experiments.variants import Variants
-    from sim.parallel.result_cache import ResultFolder
 
     search = parse_goal(goal)
     is_best = search.kind == "best"
@@ -128,34 +119,23 @@ def command(
     searched = read.knowing(resolved(read.spec, search.path, counted=True))
     draws = None if is_best else draws_of(searched, uncertainty, replications, objectives)
     variants = Variants(read.whole, str(spec), settings, worker_count(workers), failure, draws)
-    check_kept_output(out)
-    folder = None if out is None else ResultFolder(out)
-    pages = figure_files.PageFiles(report, figures_to, figure_format)
+    outputs = outputs_to_folder("find", out, report, figures_to, figure_format, as_json)
     warn_if_slow()
     say_implausible([searched])
-    result: Best | Limit
-    notes: list[str] = []
-    more: list[Grid] = []
+    made = Made.of(variants.spec(), seed or 0)
     with kept_in(out), progress("searching") as update:
         if target is not None:
             latency = parse_target(target)
-            best = find_best(variants, search, latency, most_extra_load=extra_load, cache=folder, progress=update)
-            result, grid, write_page = best, best_grid(best), partial(write_best_page, best)
-            opening = best_opening(best)
+            best = find_best(
+                variants, search, latency, most_extra_load=extra_load, cache=outputs.folder, progress=update
+            )
+            answer = Answer(
+                best, lambda: best_shown(best), made, lambda path: write_best_page(best, path, spec.name, made)
+            )
         else:
-            limit = find_limit(variants, search, objectives, cache=folder, progress=update)
-            result, grid, write_page = limit, limit_grid(limit), partial(write_limit_page, limit)
-            opening, notes, more = limit_opening(limit), limit_notes(limit), drawn_grids(limit)
+            limit = find_limit(variants, search, objectives, cache=outputs.folder, progress=update)
+            answer = Answer(
+                limit, lambda: limit_shown(limit), made, lambda path: write_limit_page(limit, path, spec.name, made)
+            )
     say_basis(searched, spec)
-    made = Made.of(variants.spec(), seed or 0)
-    if folder is not None:
-        folder.write_text("find.json", json_text(result, made))
-        say(f"Result written to {folder.path / 'find.json'}")
-    pages.write(lambda path: write_page(path, spec.name, made))
-    if as_json:
-        print_json(result, made)
-    else:
-        print_lines(opening)
-        for each in (grid, *more):
-            print_grid(each)
-        print_lines(notes)
+    present(answer, outputs)

@@ -9,12 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
+from cli.commands import lab_campaign
 from cli.common import print_json, say, stderr
 from cli.options import FiguresOption, FormatOption, JsonOption, PageOption
-from cli.parse.lab_fault import parse_lab_fault
-from cli.tables.lab import lab_lines
+from cli.tables.measured.lab import lab_lines
 from traces.errors import InputError
 from validate.lab import lab
+from validate.lab.fault_text import parse_lab_fault
 from validate.lab.registry import STORES, kind_of
 from validate.lab.staging import end as end_faults
 from validate.lab.staging import in_force
@@ -216,7 +217,7 @@ def anatomy(
     from cli.common import print_grid
     from cli.figures.figure_files import PageFiles
     from cli.pages.anatomy import write_anatomy_page
-    from cli.tables.anatomy import loads_grid, note, patterns_grid
+    from cli.tables.measured.anatomy import loads_grid, note, patterns_grid
     from sim.json_form import to_json
     from traces.run import Run
     from validate.lab.box.anatomy import anatomy
@@ -230,6 +231,9 @@ def anatomy(
             print_grid(grid)
         say(note(found))
     pages.write(lambda path: write_anatomy_page(found, path, run.name))
+
+
+app.command("campaign")(lab_campaign.command)
 
 
 def _started() -> str:

@@ -8,18 +8,12 @@ from typing import Annotated
 import typer
 
 from cli.common import (
-    json_text,
     kept_in,
-    print_grid,
-    print_json,
-    print_lines,
     progress,
     say,
-    stdout,
     warn_if_slow,
     worker_count,
 )
-from cli.figures import figure_files
 from cli.options import (
     FiguresOption,
     FormatOption,
@@ -57,21 +51,18 @@ def command(
     """
     from cli.doubts import say_basis, say_implausible
     from cli.made import Made
-    from cli.outputs import check_kept_output
     from cli.pages.plan import write_plan_page
     from cli.parse.option import seconds_of
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described
-    from cli.tables.plan import contradiction_text, evidence, found, opening, plan_grids
+    from cli.present import Answer, outputs_to_folder, present
+    from cli.tables.experiments.plan import contradiction_text, plan_shown
     from sim.capacity.growth import read_growth
     from sim.capacity.plan import plan
     from sim.capacity.tables import changes_table
-    from sim.parallel.result_cache import ResultFolder
 
     objectives = parse_slos(slos)
-    pages = figure_files.PageFiles(report, figures_to, figure_format)
-    check_kept_output(out)
-    folder = None if out is None else ResultFolder(out)
+    outputs = outputs_to_folder("plan", out, report, figures_to, figure_format, as_json)
     warn_if_slow()
     read = described(spec, None, None, assignments)
     say_implausible([read])
@@ -85,23 +76,18 @@ def command(
             window_s=seconds_of("--window", window),
             replications=replications,
             workers=worker_count(workers),
-            cache=folder,
+            cache=outputs.folder,
             progress=update,
         )
     for each in result.contradictions:
         say(f"warning: {contradiction_text(each)}")
     say_basis(read, spec)
     made = Made.of(read.spec, seed or 0)
-    if folder is not None:
-        folder.write_table("changes.parquet", changes_table(result))
-        folder.write_text("plan.json", json_text(result.to_json(), made))
-        say(f"Plan written to {out}")
-    pages.write(lambda path: write_plan_page(result, path, f"Plan of {spec.stem}", made))
-    if as_json:
-        print_json(result.to_json(), made)
-        return
-    print_lines([found(result), *opening(result)])
-    for grid in plan_grids(result):
-        print_grid(grid)
-    for line in evidence(result):
-        stdout.print(line, markup=False)
+    answer = Answer(
+        result.to_json(),
+        lambda: plan_shown(result),
+        made,
+        lambda path: write_plan_page(result, path, f"Plan of {spec.stem}", made),
+        {"changes.parquet": changes_table(result)},
+    )
+    present(answer, outputs)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.common import json_text, print_grid, print_json, progress, say, stdout, warn_if_slow
+from cli.common import print_grid, print_json, progress, say, warn_if_slow
 from cli.figures.figure_files import PageFiles
 from cli.made import Made
 from cli.options import (
@@ -27,14 +27,13 @@ from cli.options import (
     WorkersOption,
     fraction,
 )
-from cli.outputs import check_file_output
 from cli.parse.spec import spec_mapping
+from cli.present import Answer, Outputs, outputs_to_file, present
 from cli.tables.grid import Grid
 from cli.words import number, percent, seconds
 from models.store import spec_of
 from traces.errors import InputError
 from traces.spec.spec_file import override
-from traces.tables import atomic_file
 from validate.calibration.profile import Profile
 from validate.reference.cases import CASES, Case, UserTable, case_named
 from validate.reference.doubtful_rows import doubtful_rows
@@ -155,14 +154,14 @@ def run(
             raise InputError("--check with --all needs --against, the scoreboard to compare with")
         from cli.commands.scoreboard import run_board
 
-        pages = PageFiles(report, figures_to, figure_format)
-        held = run_board(sample, against, uncertainty, replications, seed or 0, workers, out, force, pages, as_json)
+        outputs = Outputs(as_json, pages=PageFiles(report, figures_to, figure_format))
+        held = run_board(sample, against, uncertainty, replications, seed or 0, workers, out, force, outputs)
         if check and not held:
             raise typer.Exit(1)
         return
     if sample or against or report or figures_to:
         raise InputError("--sample, --against, --report and --figures belong to the scoreboard; add --all")
-    check_file_output(out, force)
+    outputs = outputs_to_file(out, force, as_json)
     case = _case(name, spec, table, profile)
     allowed = case.tolerance if tolerance is None else tolerance
     warn_if_slow()
@@ -187,24 +186,7 @@ def run(
     within = result["error"]["all"]["median"] <= allowed
     result |= {"tolerance": allowed, "within": within}
     made = Made.of(spec_of(override(case.data, assignments or ()), str(case.spec)), seed or 0)
-    if out is not None:
-        with atomic_file(out) as temporary:
-            temporary.write_text(json_text(result, made))
-        say(f"Result written to {out}")
-    if as_json:
-        print_json(result, made)
-    else:
-        print_grid(_grid(result))
-        for label, part in (("all rows", "all"), ("fitted", "used_in_fit"), ("held out", "held_out")):
-            stdout.print(_sentence(label, result["error"][part]), markup=False)
-        if "uncertainty" in result:
-            stdout.print(_coverage(result["uncertainty"]), markup=False)
-        for statement in result["statements"]:
-            verdict = "holds" if statement["holds"] else "FAILS"
-            stdout.print(f"{verdict}: {statement['text']}", markup=False, soft_wrap=True)
-            stdout.print(f"       {statement['evidence']}", markup=False, soft_wrap=True)
-        for note in result["notes"]:
-            stdout.print(f"note: {note}", markup=False, soft_wrap=True)
+    present(Answer(result, lambda: _shown(result), made), outputs)
     if check and not (within and all_hold):
         raise typer.Exit(1)
 
@@ -222,6 +204,20 @@ def _case(name: str | None, spec: Path | None, table: Path | None, profile: Path
     for doubt in doubtful_rows(found.rows, found.data, str(spec), table):
         say(f"warning: {doubt}")
     return found
+
+
+def _shown(result: dict[str, Any]) -> list[str | Grid]:
+    """Return what is printed of a forecast of published rows: the rows, their errors, and the statements."""
+    error = result["error"]
+    lines = [
+        _sentence(label, error[part])
+        for label, part in (("all rows", "all"), ("fitted", "used_in_fit"), ("held out", "held_out"))
+    ]
+    lines += [_coverage(result["uncertainty"])] if "uncertainty" in result else []
+    for statement in result["statements"]:
+        verdict = "holds" if statement["holds"] else "FAILS"
+        lines += [f"{verdict}: {statement['text']}", f"       {statement['evidence']}"]
+    return [_grid(result), *lines, *(f"note: {note}" for note in result["notes"])]
 
 
 def _grid(result: dict[str, Any]) -> Grid:

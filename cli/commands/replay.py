@@ -14,10 +14,9 @@ import typer
 from cli.common import print_grid, print_json, print_lines, progress, say, stdout
 from cli.options import ForceOption, JsonOption, OutOption, SeedOption, SetOption, duration, fraction
 from cli.outputs import check_run_output
-from cli.parse.lab_fault import parse_lab_fault
 from cli.parse.spec import overridden
-from cli.tables.quality import run_warnings
-from cli.tables.runs import mean_attempts, summary_grid
+from cli.tables.forecast.runs import mean_attempts, summary_grid
+from cli.tables.measured.quality import run_warnings
 from models.shared.client_policy import ClientPolicies
 from models.store import load_spec
 from traces.errors import InputError
@@ -29,6 +28,7 @@ from validate.compare.server_trace import IN_RUN
 from validate.lab import lab
 from validate.lab.box.set_up import with_accesses
 from validate.lab.fault_schedule import FaultSchedule
+from validate.lab.fault_text import parse_lab_fault
 from validate.lab.registry import kind_of
 from validate.lab.request_trace import recording
 from validate.lab.store import Store

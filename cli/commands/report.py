@@ -20,13 +20,13 @@ from cli.made import Made, runs_notes
 from cli.options import FiguresOption, FormatOption, JsonOption, SeedOption
 from cli.pages.page import Header, Section, write_page
 from cli.simulations import recorded_extra, recorded_verdict
-from cli.tables.comparison import comparison_grid
-from cli.tables.extra_attempts import extra_attempts_line
+from cli.tables.forecast.extra_attempts import extra_attempts_line
+from cli.tables.forecast.runs import attribution_grid, few_in, stations_grid, summary_grid
+from cli.tables.forecast.steadiness import unsettled_lines
+from cli.tables.forecast.verdict import backlog_grid, few_note, verdict_line
 from cli.tables.grid import Grid
-from cli.tables.quality import named_warnings, run_warnings
-from cli.tables.runs import attribution_grid, few_in, stations_grid, summary_grid
-from cli.tables.steadiness import unsettled_lines
-from cli.tables.verdict import backlog_grid, few_note, verdict_line
+from cli.tables.measured.comparison import comparison_grid
+from cli.tables.measured.quality import named_warnings, run_warnings
 from models.store import compile_spec, spec_of
 from sim.replication.summaries import Replication, Replications
 from sim.verdict.offered_load import load_of

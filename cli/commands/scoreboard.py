@@ -6,25 +6,17 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
-from cli.common import print_grid, print_json, print_lines, progress, say, warn_if_slow
-from cli.figures.figure_files import PageFiles
+from cli.common import progress, say, warn_if_slow
 from cli.made import Made
 from cli.outputs import check_file_output
-from cli.tables.scoreboard import (
-    bands_grid,
-    baselines_grid,
-    cases_grid,
-    changes_lines,
-    errors_grid,
-    found_sentence,
-    sentences,
-)
+from cli.present import Answer, Outputs, present
+from cli.tables.measured.scoreboard import board_shown
 from sim.json_form import to_json
 from traces.provenance import code_version
 from validate.scoreboard.board import REPLICATIONS, scoreboard
 from validate.scoreboard.changes import changes_of
 from validate.scoreboard.lines import read_board, write_board
-from validate.scoreboard.published import Settings
+from validate.scoreboard.published import BoardSettings
 from validate.scoreboard.summary import summary_of
 
 
@@ -37,8 +29,7 @@ def run_board(
     workers: int | None,
     out: Path | None,
     force: bool,
-    pages: PageFiles,
-    as_json: bool,
+    outputs: Outputs,
 ) -> bool:
     """Predict everything, print and write the board, and return whether nothing became worse than `against`."""
     from cli.pages.scoreboard import write_scoreboard_page
@@ -46,7 +37,7 @@ def run_board(
     check_file_output(out, force)
     before = None if against is None else read_board(against)
     warn_if_slow()
-    settings = Settings(
+    settings = BoardSettings(
         seed,
         replications or REPLICATIONS,
         uncertainty,
@@ -60,14 +51,13 @@ def run_board(
         say(f"Scoreboard written to {out}")
     made = Made(seed=seed)
     changes = None if before is None else changes_of(before, lines, sample)
-    pages.write(lambda path: write_scoreboard_page(lines, changes, str(against), path, made))
     summary = summary_of(lines)
-    if as_json:
-        rows = [asdict(line) | {"error": None if line.is_statement else line.error} for line in lines]
-        print_json({"rows": rows, "summary": to_json(summary), "changes": to_json(changes)}, made)
-    else:
-        for grid in (cases_grid(lines), errors_grid(summary), *bands_grid(summary), baselines_grid(summary)):
-            print_grid(grid, transpose=False)
-        print_lines([found_sentence(lines), *sentences(summary)])
-        print_lines([] if changes is None else changes_lines(changes, str(against)))
+    rows = [asdict(line) | {"error": None if line.is_statement else line.error} for line in lines]
+    answer = Answer(
+        {"rows": rows, "summary": to_json(summary), "changes": to_json(changes)},
+        lambda: board_shown(lines, changes, str(against)),
+        made,
+        lambda path: write_scoreboard_page(lines, changes, str(against), path, made),
+    )
+    present(answer, outputs)
     return changes is None or not changes.worse

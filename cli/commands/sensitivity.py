@@ -7,17 +7,11 @@ from typing import Annotated
 import typer
 
 from cli.common import (
-    json_text,
     kept_in,
-    print_grid,
-    print_json,
-    print_lines,
     progress,
-    say,
     warn_if_slow,
     worker_count,
 )
-from cli.figures import figure_files
 from cli.options import (
     TARGET_FORM,
     FiguresOption,
@@ -84,40 +78,32 @@ def command(
         raise InputError("give --vary and --target, or --assumed for the values that are not known")
     from cli.doubts import say_implausible
     from cli.made import Made
-    from cli.outputs import check_kept_output
     from cli.pages.find import write_sensitivity_page
     from cli.parse.goal import parse_target
     from cli.parse.spec import described, say_loops
     from cli.parse.vary import parse_range
-    from cli.tables.find import sensitivity_grid, sensitivity_opening
-    from cli.tables.uncertainty import assumed_grid, load_line
+    from cli.present import Answer, outputs_to_folder, present
+    from cli.tables.experiments.find import sensitivity_shown
+    from cli.tables.forecast.uncertainty import assumed_shown
     from sim.experiments.sensitivity import sensitivity
     from sim.experiments.sweep import Settings
     from sim.experiments.uncertainty import assumed_effects
     from sim.experiments.variants import Variants
-    from sim.parallel.result_cache import ResultFolder
 
     ranges = [parse_range(text) for text in vary or ()]
     latency = None if target is None else parse_target(target)
     settings = Settings(seed or 0, replications, steady=steady)
-    check_kept_output(out)
-    folder = None if out is None else ResultFolder(out)
-    pages = figure_files.PageFiles(report, figures_to, figure_format)
+    name = "assumed" if assumed else "sensitivity"
+    outputs = outputs_to_folder(name, out, report, figures_to, figure_format, as_json)
     warn_if_slow()
     if assumed:
         unknown = described(spec, None, profile, assignments).uncertain
         count = 1 + sum(len(one.values) or 2 for one in unknown.unknowns)
         with kept_in(out), progress("simulating ranges", count) as update:
-            effects = assumed_effects(unknown, settings, workers=worker_count(workers), cache=folder, progress=update)
-        made = Made.of(unknown.spec({}), seed or 0)
-        if folder is not None:
-            folder.write_text("assumed.json", json_text(effects, made))
-            say(f"Result written to {folder.path / 'assumed.json'}")
-        if as_json:
-            print_json(effects, made)
-        else:
-            print_lines(load_line(effects.load))
-            print_grid(assumed_grid(effects))
+            effects = assumed_effects(
+                unknown, settings, workers=worker_count(workers), cache=outputs.folder, progress=update
+            )
+        present(Answer(effects, lambda: assumed_shown(effects), Made.of(unknown.spec({}), seed or 0)), outputs)
         return
     assert latency is not None
     read = described(spec, None, profile, assignments)
@@ -125,14 +111,14 @@ def command(
     variants = Variants(read.whole, str(spec), settings, worker_count(workers))
     say_implausible([read])
     with kept_in(out), progress("screening", trajectories * (len(ranges) + 1)) as update:
-        result = sensitivity(variants, ranges, latency, trajectories=trajectories, cache=folder, progress=update)
+        result = sensitivity(
+            variants, ranges, latency, trajectories=trajectories, cache=outputs.folder, progress=update
+        )
     made = Made.of(variants.spec(), seed or 0)
-    if folder is not None:
-        folder.write_text("sensitivity.json", json_text(result, made))
-        say(f"Result written to {folder.path / 'sensitivity.json'}")
-    pages.write(lambda path: write_sensitivity_page(result, path, spec.name, made))
-    if as_json:
-        print_json(result, made)
-    else:
-        print_lines(sensitivity_opening(result))
-        print_grid(sensitivity_grid(result))
+    answer = Answer(
+        result,
+        lambda: sensitivity_shown(result),
+        made,
+        lambda path: write_sensitivity_page(result, path, spec.name, made),
+    )
+    present(answer, outputs)

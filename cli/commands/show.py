@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from cli.common import print_grid, print_json, stdout
 from cli.options import JsonOption, ProfileOption, SetOption, SpecArgument, TraceOption
 
 
@@ -25,16 +24,17 @@ def command(
     Example: tailcast show examples/minio.yaml --set workload.clients=32
     """
     from cli.parse.spec import described
-    from cli.tables.origins import origin_grids
+    from cli.present import Answer, Outputs, present
+    from cli.tables.grid import Grid
+    from cli.tables.spec.origins import origin_grids
     from models.spec.assumptions import assumptions
 
     read = described(spec, trace, profile, assignments)
-    if as_json:
-        print_json({"store": read.spec.store, "values": read.origins})
-        return
-    shown = [assumption.path for assumption in assumptions(read.spec, read.origins)]
-    for grid in origin_grids(read.origins, shown, everything):
-        print_grid(grid)
-    if not everything:
+
+    def shown() -> list[str | Grid]:
+        paths = [assumption.path for assumption in assumptions(read.spec, read.origins)]
         defaults = sum(origin.kind == "default" for origin in read.origins)
-        stdout.print(f"{defaults} values are defaults; --all lists them", markup=False, soft_wrap=True)
+        hidden = [] if everything else [f"{defaults} values are defaults; --all lists them"]
+        return [*origin_grids(read.origins, paths, everything), *hidden]
+
+    present(Answer({"store": read.spec.store, "values": read.origins}, shown), Outputs(as_json))

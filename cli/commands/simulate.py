@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cli.common import DRAWS, print_grid, print_json, print_lines, warn_if_slow
+from cli.common import DRAWS, warn_if_slow
 from cli.options import (
     EngineOption,
     ForceOption,
@@ -75,6 +75,7 @@ def command(
     from cli.made import Made
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described
+    from cli.present import Answer, Outputs, present
     from cli.simulations import drawn_runs, lengthened, replicated_runs, simulated_run
     from sim.experiments.sweep import Settings
     from sim.replication.replicate import Precision
@@ -107,14 +108,14 @@ def command(
         warn_if_slow()
     if uncertainty is not None:
         settings = Settings(seed or 0, replications or DRAWS, steady=steady, engine=engine)
-        printed = drawn_runs(read.uncertain, settings, uncertainty, workers)
+        found = drawn_runs(read.uncertain, settings, uncertainty, workers)
     elif several:
         simulation = partial(simulate, store, requests, engine=engine)
         target = None if precision is None else Precision(precision)
         issued = generate(store.workload, seed or 0) if requests is None else requests
         capacity = partial(capacity_of, store, issued, requests is None)
         goes_on = requests is None and bool(precision or steady or objectives)
-        printed = replicated_runs(
+        found = replicated_runs(
             simulation,
             seed or 0,
             replications or _BATCH,
@@ -128,13 +129,7 @@ def command(
             ends=store.workload.ends if requests is None else None,
         )
     else:
-        printed = simulated_run(store, requests, seed or 0, engine, out, objectives)
-    if as_json:
-        print_json(printed.result, Made.of(store, seed or 0))
-    else:
-        print_lines(printed.opening)
-        for grid in printed.grids:
-            print_grid(grid)
-        print_lines(printed.notes)
-    if check and printed.missed:
+        found = simulated_run(store, requests, seed or 0, engine, out, objectives)
+    present(Answer(found.result, lambda: found.shown, Made.of(store, seed or 0)), Outputs(as_json))
+    if check and found.missed:
         raise typer.Exit(1)

@@ -7,17 +7,11 @@ from typing import Annotated, Literal
 import typer
 
 from cli.common import (
-    json_text,
     kept_in,
-    print_grid,
-    print_json,
-    print_lines,
     progress,
-    say,
     warn_if_slow,
     worker_count,
 )
-from cli.figures import figure_files
 from cli.options import (
     EngineOption,
     FiguresOption,
@@ -67,22 +61,19 @@ def command(
     """
     from cli.doubts import say_basis, say_implausible
     from cli.made import Made
-    from cli.outputs import check_kept_output
     from cli.pages.timeline import write_timeline_page
     from cli.parse.option import seconds_of
     from cli.parse.spec import described
-    from cli.tables.timeline import effects_grids, notes, opening, state_grids
+    from cli.present import Answer, outputs_to_folder, present
+    from cli.tables.experiments.timeline import timeline_shown
     from sim.capacity.tables import states_table
-    from sim.capacity.timeline import Plan, timeline
-    from sim.parallel.result_cache import ResultFolder
+    from sim.capacity.timeline import TimelinePlan, timeline
 
-    plan = Plan(*_ends(objects), states, spacing, seconds_of("--window", window))
+    plan = TimelinePlan(*_ends(objects), states, spacing, seconds_of("--window", window))
     read = described(spec, None, profile, assignments)
     store = read.spec
     say_implausible([read])
-    check_kept_output(out)
-    folder = None if out is None else ResultFolder(out)
-    pages = figure_files.PageFiles(report, figures_to, figure_format)
+    outputs = outputs_to_folder("timeline", out, report, figures_to, figure_format, as_json)
     if engine == "compiled":
         warn_if_slow()
     with kept_in(out), progress("simulating windows", plan.states) as update:
@@ -92,23 +83,19 @@ def command(
             seed=seed or 0,
             engine=engine,
             workers=worker_count(workers),
-            cache=folder,
+            cache=outputs.folder,
             progress=update,
         )
     say_basis(read, spec)
     made = Made.of(store, seed or 0)
-    if folder is not None:
-        folder.write_table("timeline.parquet", states_table(result))
-        folder.write_text("timeline.json", json_text(result.to_json(), made))
-        say(f"Timeline written to {out}")
-    pages.write(lambda path: write_timeline_page(result, path, f"{spec.stem} as it fills", made))
-    if as_json:
-        print_json(result.to_json(), made)
-        return
-    print_lines(opening(result))
-    for grid in (*state_grids(result), *effects_grids(result)):
-        print_grid(grid)
-    print_lines(notes(result))
+    answer = Answer(
+        result.to_json(),
+        lambda: timeline_shown(result),
+        made,
+        lambda path: write_timeline_page(result, path, f"{spec.stem} as it fills", made),
+        {"timeline.parquet": states_table(result)},
+    )
+    present(answer, outputs)
 
 
 def _ends(objects: str) -> tuple[float, float]:

@@ -12,8 +12,8 @@ import yaml
 from cli.common import print_grid, print_json, progress, say, stdout, warn_if_slow
 from cli.options import ForceOption, JsonOption, SeedOption, SetOption
 from cli.outputs import check_file_output
-from cli.tables.comparison import comparison_grid
 from cli.tables.grid import Grid
+from cli.tables.measured.comparison import comparison_grid
 from cli.words import number
 from models.store import load_spec
 from sim.simulate import simulate

@@ -83,7 +83,7 @@ def command(
 
     Example: tailcast trace import access.log.gz -o site.parquet
     """
-    from cli.tables.results import check_options_of_results, print_results
+    from cli.tables.measured.results import check_options_of_results, print_results
     from traces.results.importing import import_results, result_files
 
     if results := result_files(files):

@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from cli.commands.compare import run_names
-from cli.common import json_text, print_grid, print_json, progress, say, stdout, warn_if_slow
-from cli.figures.figure_files import PageFiles
+from cli.common import progress, warn_if_slow
 from cli.made import Made
 from cli.options import (
     FiguresOption,
@@ -24,16 +23,15 @@ from cli.options import (
     SetOption,
     WorkersOption,
 )
-from cli.outputs import check_file_output
 from cli.pages.validation import write_validation_page
 from cli.parse.spec import checked, overridden, read_profile
-from cli.tables.validation import configuration_grids, left_out_grid, summary_grid, verdict, worst_cases
+from cli.present import Answer, outputs_to_file, present
+from cli.tables.measured.validation import validation_shown
 from traces.errors import InputError
 from traces.run import Run
 from traces.spec.spec_file import load_mapping
 from traces.spec.suggestions import instead
 from traces.spec.units import parse_fraction
-from traces.tables import atomic_file
 from validate.forecast.validation import TOLERANCES, validate
 
 _FIGURES = {"throughput": "throughput_ops", "p50": "p50", "p99": "p99", "w1": "w1"}
@@ -89,7 +87,7 @@ def command(
 
     Example: tailcast validate examples/minio.yaml --profile mine.yaml runs/ --check
     """
-    check_file_output(out, force)
+    outputs = outputs_to_file(out, force, as_json, report, figures_to, figure_format)
     data, fitted = load_mapping(spec), frozenset[tuple[str, int]]()
     if profile is not None:
         found = read_profile(profile)
@@ -97,7 +95,6 @@ def command(
     store = checked(overridden(data, assignments), str(spec), assignments)
     allowed = _tolerances(tolerances or ())
     folders = run_folders(runs)
-    pages = PageFiles(report, figures_to, figure_format)
     warn_if_slow()
     with progress("validating", total=1) as advance:
         result = validate(
@@ -113,17 +110,13 @@ def command(
         )
     shown = {"spec": str(spec), "profile": None if profile is None else str(profile), **result.to_json()}
     made = Made.of(store, seed or 0)
-    if out is not None:
-        with atomic_file(out) as temporary:
-            temporary.write_text(json_text(shown, made))
-        say(f"Result written to {out}")
-    pages.write(lambda path: write_validation_page(result, spec, profile, path, made))
-    if as_json:
-        print_json(shown, made)
-    else:
-        for grid in (*left_out_grid(result), *configuration_grids(result), summary_grid(result)):
-            print_grid(grid)
-        stdout.print(verdict(result), worst_cases(result), sep="\n", markup=False)
+    answer = Answer(
+        shown,
+        lambda: validation_shown(result),
+        made,
+        lambda path: write_validation_page(result, spec, profile, path, made),
+    )
+    present(answer, outputs)
     if check and result.verdict != "pass":
         raise typer.Exit(1)
 

@@ -5,22 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from cli.common import (
     REPLICATIONS,
-    json_text,
     kept_in,
-    print_grid,
-    print_json,
-    print_lines,
     progress,
-    say,
-    stdout,
     warn_if_slow,
     worker_count,
 )
-from cli.figures import figure_files
 from cli.options import (
     DrawnReplicationsOption,
     FiguresOption,
@@ -38,10 +30,7 @@ from cli.options import (
     SteadyOption,
     WorkersOption,
 )
-from cli.tables.grid import Grid
 from traces.errors import InputError
-
-_LONGEST_LINE = 1000
 
 
 def command(
@@ -98,16 +87,15 @@ def command(
     from cli.doubts import say_basis, say_implausible
     from cli.draws import draws_of
     from cli.made import Made
-    from cli.outputs import check_kept_output
     from cli.pages.whatif import write_whatif_page
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described, say_loops
     from cli.parse.vary import parse_base, parse_variation
-    from cli.tables.whatif import findings, notes, opening, points_grids, probability_grids_of
+    from cli.present import Answer, outputs_to_folder, present
+    from cli.tables.experiments.whatif import whatif_shown
     from sim.experiments.sweep import Settings
     from sim.experiments.whatif import WhatIfExperiment, variants, whatif
     from sim.experiments.whatif_table import points_table
-    from sim.parallel.result_cache import ResultFolder
     from sim.replication.replicate import Precision
 
     if scheduler is not None and workers is not None:
@@ -125,9 +113,7 @@ def command(
         Settings(seed or 0, replications or REPLICATIONS, None if precision is None else Precision(precision), steady),
         draws_of(read, uncertainty, replications, objectives),
     )
-    check_kept_output(out)
-    folder = None if out is None else ResultFolder(out)
-    pages = figure_files.PageFiles(report, figures_to, figure_format)
+    outputs = outputs_to_folder("whatif", out, report, figures_to, figure_format, as_json)
     warn_if_slow()
     points = variants(experiment, read)
     say_implausible(points)
@@ -136,26 +122,13 @@ def command(
             experiment,
             workers=worker_count(workers),
             scheduler=scheduler,
-            cache=folder,
+            cache=outputs.folder,
             progress=lambda done, points: update(done / points),
         )
     say_basis(points[0], spec)
     made = Made.of(read.spec, seed or 0)
-    if folder is not None:
-        folder.write_table("points.parquet", points_table(result))
-        folder.write_text("whatif.json", json_text(result, made))
-        say(f"What-if written to {folder.path}")
-    pages.write(lambda path: write_whatif_page(result, path, made))
-    if as_json:
-        print_json(result, made)
-        return
-    print_lines(opening(result))
-    for grid in (*points_grids(result), *probability_grids_of(result)):
-        _print_wide(grid)
-    print_lines([*findings(result), *notes(result)])
-
-
-def _print_wide(grid: Grid) -> None:
-    """Print a grid with one row per point; lines are wrapped on terminals only."""
-    console = stdout if stdout.is_terminal else Console(width=_LONGEST_LINE, highlight=False)
-    print_grid(grid, transpose=False, console=console)
+    tables = {"points.parquet": points_table(result)}
+    answer = Answer(
+        result, lambda: whatif_shown(result), made, lambda path: write_whatif_page(result, path, made), tables
+    )
+    present(answer, outputs)

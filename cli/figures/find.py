@@ -9,10 +9,10 @@ import plotly.graph_objects as go
 
 from cli.figures.runs import ROLE_COLOURS, blank, dressed, escaped, with_room
 from cli.figures.whatif import GREY, PLAIN, bars, by_verdict, exactly, latency_axis, value_axis, with_table
-from cli.tables.find import range_of, shown
-from cli.tables.measures import Estimate, Measure
-from sim.experiments.find_best import Best
-from sim.experiments.find_limit import Limit, LimitTrial
+from cli.tables.experiments.find import range_of, shown
+from cli.tables.experiments.measures import Estimate, Measure
+from sim.experiments.find.find_best import Best
+from sim.experiments.find.find_limit import FoundLimit, LimitTrial
 from sim.experiments.sensitivity import Effect, Screening
 from sim.replication.slo import Slo
 from sim.replication.summaries import Interval
@@ -29,12 +29,12 @@ _WAYS = {
 }
 
 
-def limit_figures(result: Limit) -> list[go.Figure]:
+def limit_figures(result: FoundLimit) -> list[go.Figure]:
     """Measure of each objective at each value, with intervals, its limit (dashed) and the result (marked)."""
     return [_objective(result, slo) for slo in result.slos] if result.simulated else []
 
 
-def _objective(result: Limit, slo: Slo) -> go.Figure:
+def _objective(result: FoundLimit, slo: Slo) -> go.Figure:
     measure = Measure(slo.subject, slo.figure, slo)
     label, scale = _axis(result)
     trials = result.simulated
@@ -173,7 +173,7 @@ def _points(
     )  # fmt: skip
 
 
-def _mark(figure: go.Figure, result: Limit | Best, x: float, y: float) -> None:
+def _mark(figure: go.Figure, result: FoundLimit | Best, x: float, y: float) -> None:
     figure.add_scatter(
         x=[x], y=[y], mode="markers", hoverinfo="skip", name=f"found: {escaped(shown(result, result.value))}",
         cliponaxis=False,
@@ -181,7 +181,7 @@ def _mark(figure: go.Figure, result: Limit | Best, x: float, y: float) -> None:
     )  # fmt: skip
 
 
-def _axis(result: Limit | Best) -> tuple[str, float]:
+def _axis(result: FoundLimit | Best) -> tuple[str, float]:
     """Label of the axis of the searched field, and conversion factor of its values."""
     unit, scale = _SCALES[result.unit]
     return f"{result.path} ({unit})" if unit else result.path, scale

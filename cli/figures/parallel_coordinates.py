@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 
 from cli.figures.runs import LABEL_GROUND, dressed, escaped
 from cli.figures.whatif import GREY, MOST_TICKS, by_verdict, exactly, named, steps, with_table
-from cli.tables.measures import Measure, are_numbers, ordered
-from cli.tables.whatif import written
+from cli.tables.experiments.measures import Measure, are_numbers, ordered
+from cli.tables.experiments.whatif import written
 from cli.words import number
 from sim.experiments.whatif import SimulatedPoint, WhatIf
 

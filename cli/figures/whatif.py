@@ -10,9 +10,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from cli.figures.runs import COLOURS, blank, escaped, with_room
-from cli.tables.measures import Estimate, Measure, are_numbers, ordered
-from cli.tables.verdict import FEW
-from cli.tables.whatif import setting, written
+from cli.tables.experiments.measures import Estimate, Measure, are_numbers, ordered
+from cli.tables.experiments.whatif import setting, written
+from cli.tables.forecast.verdict import FEW
 from cli.words import LABELS, number
 from sim.experiments.whatif import SimulatedPoint, WhatIf
 

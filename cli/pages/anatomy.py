@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from cli.figures.runs import blank, dressed, escaped, with_room
 from cli.pages.page import Header, Section, write_page
-from cli.tables.anatomy import exact, loads_grid, name_of, note, patterns_grid
+from cli.tables.measured.anatomy import exact, loads_grid, name_of, note, patterns_grid
 from cli.words import seconds
 from validate.lab.box.anatomy import DATA_KINDS, Anatomy, OperationAnatomy, RequestAccess
 

@@ -75,10 +75,6 @@ def residuals_grids(profile: Profile) -> list[Grid]:
     return [*([residuals_grid(profile)] if profile.runs else []), *([rows_grid(profile)] if profile.rows else [])]
 
 
-def _both(residual: Residual) -> list[str]:
-    return [number(residual.measured), number(residual.fitted), percent(residual.log_ratio)]
-
-
 def _of_runs(profile: Profile) -> list[Residual]:
     """Return the residuals of Runs, without those of published rows."""
     names = {run.name for run in profile.runs}
@@ -90,6 +86,11 @@ def _fitted(profile: Profile, kind: str = "") -> str:
     parts = [_count(len(profile.runs), f"{kind}Run")] if profile.runs else []
     parts += [_count(len(profile.rows), "published row")] if profile.rows else []
     return " and ".join(parts)
+
+
+def profile_shown(profile: Profile) -> list[str | Grid]:
+    """Return what is printed of a profile: its values, residuals, and the quality of the fit."""
+    return [values_grid(profile), *residuals_grids(profile), *words(profile)]
 
 
 def words(profile: Profile) -> list[str]:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from cli.figures.runs import COLOURS, LABEL_GROUND, blank, with_room
 from cli.made import Made
 from cli.pages.page import Header, Section, write_page
-from cli.tables.failures import described, failure_grids, findings, met_lines, notes, opening
+from cli.tables.experiments.failures import described, failure_grids, findings, met_lines, notes, opening
 from cli.words import seconds
 
 _SHADE = "rgba(213,90,26,0.14)"

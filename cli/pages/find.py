@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from cli.figures.find import best_figures, effects, limit_figures, strengths
 from cli.made import Made
 from cli.pages.page import Header, Section, write_page
-from cli.tables.find import (
+from cli.tables.experiments.find import (
     best_found,
     best_grid,
     best_opening,
@@ -22,8 +22,8 @@ from cli.tables.find import (
     sensitivity_grid,
     sensitivity_opening,
 )
-from sim.experiments.find_best import Best
-from sim.experiments.find_limit import Limit
+from sim.experiments.find.find_best import Best
+from sim.experiments.find.find_limit import FoundLimit
 from sim.experiments.sensitivity import Screening
 
 _LIMITS = "Each point is a simulated value with its 95% interval; the dashed line is the objective."
@@ -37,8 +37,8 @@ _EFFECTS = (
 )
 
 
-def write_limit_page(result: Limit, path: Path, spec: str, made: Made | None = None) -> list[go.Figure]:
-    """Write a page about the result of `sim.experiments.find_limit.find_limit` for a spec, and return its figures.
+def write_limit_page(result: FoundLimit, path: Path, spec: str, made: Made | None = None) -> list[go.Figure]:
+    """Write a page about the result of `sim.experiments.find.find_limit.find_limit` for a spec, and return its figures.
 
     Raises:
         InputError: the file cannot be written.
@@ -57,7 +57,7 @@ def write_limit_page(result: Limit, path: Path, spec: str, made: Made | None = N
 
 
 def write_best_page(result: Best, path: Path, spec: str, made: Made | None = None) -> list[go.Figure]:
-    """Write a page about the result of `sim.experiments.find_best.find_best` for a spec, and return its figures.
+    """Write a page about the result of `sim.experiments.find.find_best.find_best` for a spec, and return its figures.
 
     Raises:
         InputError: the file cannot be written.
@@ -103,5 +103,5 @@ def write_sensitivity_page(result: Screening, path: Path, spec: str, made: Made 
     return write_page(path, f"Sensitivity of {result.target}", header, sections, made)
 
 
-def _simulated(result: Limit | Best | Screening, count: int) -> str:
+def _simulated(result: FoundLimit | Best | Screening, count: int) -> str:
     return f"{count} points have {result.replications} replications each, with common random numbers."

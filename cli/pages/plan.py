@@ -11,7 +11,7 @@ from cli.figures.runs import blank, escaped, with_room
 from cli.made import Made
 from cli.pages.page import Header, Section, write_page
 from cli.parse.slo import parse_slo
-from cli.tables.plan import (
+from cli.tables.experiments.plan import (
     change_text,
     contradiction_text,
     evidence,
@@ -23,7 +23,7 @@ from cli.tables.plan import (
     requested,
     sure,
 )
-from cli.tables.timeline import millions
+from cli.tables.experiments.timeline import millions
 from sim.capacity.health import HealthAssessment
 from sim.capacity.limits import Limit
 from sim.capacity.plan import CapacityPlan

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from cli.figures.runs import blank, escaped, with_room
 from cli.made import Made
 from cli.pages.page import Header, Section, write_page
-from cli.tables.scoreboard import (
+from cli.tables.measured.scoreboard import (
     BASELINE_NAMES,
     bands_grid,
     baselines_grid,

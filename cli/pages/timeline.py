@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from cli.figures.runs import COLOURS, blank, escaped, with_room
 from cli.made import Made
 from cli.pages.page import Header, Section, write_page
-from cli.tables.timeline import effects_grids, millions, notes, opening, state_grids
+from cli.tables.experiments.timeline import effects_grids, millions, notes, opening, state_grids
 from cli.words import number, seconds
 from sim.capacity.timeline import Timeline
 from sim.replication.summaries import CONFIDENCE

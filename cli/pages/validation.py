@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from cli.figures.runs import COLOURS, blank, escaped, with_room
 from cli.made import Made
 from cli.pages.page import Header, Section, write_page
-from cli.tables.validation import all_configurations_grid, left_out_grid, summary_grid, verdict, worst_cases
+from cli.tables.measured.validation import all_configurations_grid, left_out_grid, summary_grid, verdict, worst_cases
 from cli.words import LABELS, percent
 from traces.operations import OPS
 from validate.forecast.prediction import Deviation, Ratio

@@ -14,8 +14,8 @@ from cli.figures.parallel_coordinates import parallel
 from cli.figures.whatif import cost_against_tail, curve, differences, heat_map
 from cli.made import Made
 from cli.pages.page import Header, Section, write_page
-from cli.tables.measures import Measure, measures_of, ordered
-from cli.tables.whatif import findings, notes, opening, points_grids, setting, written
+from cli.tables.experiments.measures import Measure, measures_of, ordered
+from cli.tables.experiments.whatif import findings, notes, opening, points_grids, setting, written
 from cli.words import number
 from sim.experiments.whatif import WhatIf
 

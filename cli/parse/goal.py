@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cli.parse.vary import refuse_dash
-from sim.experiments.goal import Goal, Target
+from sim.experiments.find.goal import Goal, OpLatency
 from sim.replication.slo import LATENCIES
 from traces.errors import InputError
 from traces.operations import OPS
@@ -31,7 +31,7 @@ def parse_goal(text: str) -> Goal:
     return Goal(kind, path, low, high)  # type: ignore[arg-type]  # the pattern allows no other kind
 
 
-def parse_target(text: str) -> Target:
+def parse_target(text: str) -> OpLatency:
     """Parse the operation and the latency of a target such as ``GET.p99``; case is ignored.
 
     Raises:
@@ -47,4 +47,4 @@ def parse_target(text: str) -> Target:
         raise InputError(f"--target {text}: {op!r} is not an operation; {instead(op, OPS)}")
     if (name := figure.lower().replace("_", ".")) not in allowed:
         raise InputError(f"--target {text}: {figure!r} is not a latency; {instead(figure, allowed)}")
-    return Target(group + op.upper(), name.replace(".", "_"))
+    return OpLatency(group + op.upper(), name.replace(".", "_"))

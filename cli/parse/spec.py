@@ -87,18 +87,6 @@ def say_loops(data: Mapping[str, Any], paths: Sequence[str]) -> None:
             say(f"note: {note}")
 
 
-def spec_and_trace(
-    spec: Path, trace: Path | None, profile: Path | None, assignments: Sequence[str] | None
-) -> tuple[Spec, Trace | None]:
-    """Read the spec of a store and, if given, a trace; the spec may then have no workload.
-
-    Raises:
-        InputError: a file cannot be read, or the spec is not valid.
-    """
-    read = described(spec, trace, profile, assignments)
-    return read.spec, read.trace
-
-
 @dataclass(frozen=True)
 class Described(DescribedSpec):
     """A described spec, and the trace that replaces its workload, if any."""
@@ -107,7 +95,9 @@ class Described(DescribedSpec):
 
 
 def described(spec: Path, trace: Path | None, profile: Path | None, assignments: Sequence[str] | None) -> Described:
-    """Read a spec as `spec_and_trace` does, with what its values come from.
+    """Read the spec of a store, with what its values come from, and a trace if there is one.
+
+    With a trace, the spec may have no workload.
 
     Raises:
         InputError: a file cannot be read, or the spec is not valid.

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from sim.experiments.sensitivity import Range as NumberRange
-from sim.experiments.variation import MOST_POINTS, Range, Variation
+from sim.experiments.sensitivity import NumberRange
+from sim.experiments.variation import MOST_POINTS, ValueRange, Variation
 from traces.errors import InputError
 from traces.spec.units import parse_bandwidth, parse_bytes, parse_rate, parse_seconds
 
@@ -84,10 +84,10 @@ def parse_base(texts: Sequence[str]) -> dict[str, str]:
     return values
 
 
-def _expanded(text: str, match: re.Match[str]) -> tuple[tuple[str, ...], Range | None]:
+def _expanded(text: str, match: re.Match[str]) -> tuple[tuple[str, ...], ValueRange | None]:
     low, low_unit, high, high_unit, kind, by, by_unit = match.groups()
     between = _range(text, low, low_unit or high_unit, high, high_unit or low_unit)
-    between = Range(between.low, between.high, between.unit, whole=_are_whole(match))
+    between = ValueRange(between.low, between.high, between.unit, whole=_are_whole(match))
     if kind is None:
         if not between.whole:
             return (), between
@@ -110,8 +110,8 @@ def _are_whole(match: re.Match[str]) -> bool:
     return not (low_unit or high_unit or by_unit) and all(re.fullmatch(r"[+-]?\d+", number) for number in numbers)
 
 
-def _range(text: str, low: str, low_unit: str, high: str, high_unit: str) -> Range:
-    between = Range(float(low), _in_unit(text, high, high_unit, low_unit), low_unit)
+def _range(text: str, low: str, low_unit: str, high: str, high_unit: str) -> ValueRange:
+    between = ValueRange(float(low), _in_unit(text, high, high_unit, low_unit), low_unit)
     if not -math.inf < between.low < between.high < math.inf:
         raise InputError(f"--vary {text}: the first number must be below the second")
     return between
@@ -129,7 +129,7 @@ def _in_unit(text: str, number: str, unit: str, wanted: str) -> float:
     raise InputError(f"--vary {text}: {unit or 'no unit'} and {wanted or 'no unit'} cannot be combined")
 
 
-def _evenly(text: str, between: Range, count: str, unit: str) -> tuple[str, ...]:
+def _evenly(text: str, between: ValueRange, count: str, unit: str) -> tuple[str, ...]:
     if unit or not count.isdecimal() or int(count) < 2:
         raise InputError(
             f"--vary {text}: the count of values is {count}{unit}; it must be a whole number of at least 2"

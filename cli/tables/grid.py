@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rich.table import Table
 from rich.text import Text
@@ -17,6 +18,8 @@ class Grid:
 
     Attributes:
         warnings: sentences below the table on what makes its figures doubtful.
+        layout: when printed. ``narrow``: a table too wide for 80 characters has its columns as rows; ``rows``: never;
+            ``lines``: never, and its lines are not wrapped if stdout is no terminal.
     """
 
     title: str
@@ -24,11 +27,12 @@ class Grid:
     rows: Sequence[Sequence[str]]
     labels: int = 1
     warnings: Sequence[str] = ()
+    layout: Literal["narrow", "rows", "lines"] = "narrow"
 
 
-def rich_table(grid: Grid, transpose: bool = True) -> Table:
-    """Return the table without its title; if `transpose`, one too wide for 80 characters has its columns as rows."""
-    if transpose and len(grid.columns) > _WIDEST:
+def rich_table(grid: Grid) -> Table:
+    """Return the table without its title."""
+    if grid.layout == "narrow" and len(grid.columns) > _WIDEST:
         columns, *rows = zip(grid.columns, *grid.rows, strict=True)
         grid = Grid(grid.title, columns, rows)
     # Text, not str: rich takes brackets in a str for markup.

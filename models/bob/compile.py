@@ -11,16 +11,17 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from models.bob.disk_order import disk_queue, with_waiting
-from models.bob.places import Places, epochs_of
+from models.bob.faults import epochs_of
+from models.bob.places import Places
 from models.bob.routes import Kind, Routes
 from models.bob.spec import BobSpec
 from models.bob.stations import Stations, slowdowns
+from models.devices.hdd_scheduling import HddQueue, hdd_queue
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.shared.background import with_background
 from traces.distinct_rows import distinct_rows
-from traces.operations import OPS, Op
+from traces.operations import GET, OPS, Op
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
@@ -36,13 +37,13 @@ def compile(spec: BobSpec, trace: Trace, waiting: float | None = None) -> tuple[
     `waiting`: mean number of accesses at a hard disk that is busy, at least 1; None: by the load of the Trace.
     """
     if waiting is None:
-        return disk_queue(spec, trace).compiled(trace, partial(compile, spec, trace))
-    spec = with_waiting(spec, waiting)
+        return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace))
+    spec = spec.model_copy(update={"drives": spec.drives.at_depth(waiting)})
     put = trace.op == OPS.index("PUT")
     mean_bytes = float(trace.size_bytes[put].mean()) if put.any() else 0.0
     limit = spec.drives.dirty_limit
     dirty_objects = max(spec.vdisks.replicas, int(limit / max(mean_bytes, 1.0))) if limit else 0
-    stations = Stations(spec, dirty_objects, int(len(epochs_of(spec)) > 1))
+    stations = Stations(spec, dirty_objects, int(len(epochs_of(spec.faults)) > 1))
     places = Places(spec, stations)
     requests = Requests.of(trace, np.zeros(len(trace), np.int32))
     key_hash = places.row_hashes(requests.key_hash)
@@ -59,6 +60,12 @@ def compile(spec: BobSpec, trace: Trace, waiting: float | None = None) -> tuple[
     return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
 
 
+def hdd_queue_of(spec: BobSpec, trace: Trace) -> HddQueue:
+    """Return the queues of the hard disks: clients wait for reads only."""
+    accesses = np.where(trace.op == GET, 1 - spec.hosts.page_cache.hit_ratio, 0.0)
+    return hdd_queue([spec.drives], trace, accesses, spec.hosts.count * spec.drives.count)
+
+
 def _kinds(
     spec: BobSpec, places: Places, trace: Trace, key_hash: NDArray[np.uint64]
 ) -> tuple[list[Kind], NDArray[np.int32]]:
@@ -68,7 +75,7 @@ def _kinds(
     local = places.local.ravel()[key_hash.astype(np.int64)]
     finds, reads = np.isin(op, [OPS.index("GET"), OPS.index("HEAD")]), op == OPS.index("GET")
     closed = finds & (uniforms(0, stream_id("bob/closed"), 0, count) < closed_fraction(spec, trace))
-    cached = reads & (uniforms(0, stream_id("bob/cached"), 0, count) < spec.drives.cached)
+    cached = reads & (uniforms(0, stream_id("bob/cached"), 0, count) < spec.hosts.page_cache.hit_ratio)
     kinds = [Kind(name) for name in OPERATIONS]
     index = {kind: number for number, kind in enumerate(kinds)}
     forms, which = distinct_rows([op, local, closed, cached])

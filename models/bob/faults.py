@@ -6,10 +6,14 @@ until the next check of the nodes has found it unreachable.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from models.shared import epochs
+from models.shared.epochs import NO_PARTS, Parts, Span
 from models.shared.faults import FaultKind, HostNeighbour, Outage, SlowDrive
 from traces.spec.field_notes import Basis
 from traces.spec.units import Seconds
@@ -36,6 +40,37 @@ class LinkDown(Outage):
 
 Fault = Annotated[HostDown | LinkDown | SlowDrive | HostNeighbour, Field(discriminator="kind")]
 """An entry of the section `faults`."""
+
+
+@dataclass(frozen=True)
+class Epoch(epochs.Epoch):
+    """The state of the hosts from a time on.
+
+    Attributes:
+        dead: hosts whose nodes are known to be unreachable.
+        silent: hosts whose nodes do not respond.
+        cut: hosts that no client reaches.
+    """
+
+    dead: Parts = NO_PARTS
+    silent: Parts = NO_PARTS
+    cut: Parts = NO_PARTS
+
+
+def epochs_of(faults: Iterable[Fault]) -> tuple[Epoch, ...]:
+    """Return the epochs that faults divide a run into."""
+    return epochs.epochs_of(Epoch, (span for fault in faults for span in _spans(fault)))
+
+
+def _spans(fault: Fault) -> Iterator[Span]:
+    if isinstance(fault, HostDown):
+        yield Span(fault.at, fault.back_s, "dead", [fault.host])
+    elif isinstance(fault, LinkDown):
+        found_s = min(fault.at + fault.detected_after, fault.back_s)
+        yield Span(fault.at, found_s, "silent", [fault.host])
+        yield Span(found_s, fault.back_s, "dead", [fault.host])
+        yield Span(fault.at, fault.back_s, "cut", [fault.host])
+
 
 FAULTS = {
     "host": FaultKind("host_down", "outage", "host", refuses=True),

@@ -7,60 +7,22 @@ begins. In the place of what a request does not visit there is an open gate.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from models.bob.faults import HostDown, LinkDown
+from models.bob.faults import Epoch, LinkDown, epochs_of
 from models.bob.spec import BobSpec
 from models.bob.stations import Stations, replicas_of
 from models.network.discipline import Discipline
-from models.network.scenario import Action, Kind
-from models.network.station import NOWHERE, Bound, Choice, Group, Member, Station
+from models.network.scenario import Action, ActionKind
+from models.network.station import Bound, Member, Station
+from models.shared.placement_table import PlacementTable, epoch_changes, epoch_names, numbered
 
-_HEAD = ("name", "entry", "writes", "cpu", "in", "out", "drive", "blob", "dirty")
+_HEAD = ("entry", "writes", "cpu", "in", "out", "drive", "blob", "dirty")
 _NODE = (
     "timeout", "lost", "absent", "caller", "way", "own in", "own out", "in", "out", "cpu", "drive", "blob", "dirty",
 )  # fmt: skip
 _OTHER = ("caller", "way", "cpu")
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """The state of a cluster from a time on.
-
-    Attributes:
-        at_s: its beginning.
-        dead: hosts whose nodes are known to be unreachable.
-        silent: hosts whose nodes do not respond.
-        cut: hosts that no client reaches.
-    """
-
-    at_s: float = 0.0
-    dead: frozenset[int] = frozenset()
-    silent: frozenset[int] = frozenset()
-    cut: frozenset[int] = frozenset()
-
-
-def epochs_of(spec: BobSpec) -> tuple[Epoch, ...]:
-    """Return the epochs that the faults of a spec divide a run into."""
-    spans: list[tuple[float, float, str, int]] = []
-    for fault in spec.faults:
-        if isinstance(fault, HostDown):
-            spans.append((fault.at, fault.back_s, "dead", fault.host))
-        elif isinstance(fault, LinkDown):
-            found_s = min(fault.at + fault.detected_after, fault.back_s)
-            spans.append((fault.at, found_s, "silent", fault.host))
-            spans.append((found_s, fault.back_s, "dead", fault.host))
-            spans.append((fault.at, fault.back_s, "cut", fault.host))
-    times = sorted({0.0, *(t for start, end, *_ in spans for t in (start, end) if t < math.inf)})
-
-    def now(t: float, state: str) -> frozenset[int]:
-        return frozenset(host for start, end, what, host in spans if what == state and start <= t < end)
-
-    return tuple(Epoch(t, *(now(t, state) for state in ("dead", "silent", "cut"))) for t in times)
 
 
 class Places:
@@ -74,45 +36,37 @@ class Places:
 
     def __init__(self, spec: BobSpec, stations: Stations):
         self.spec, self.stations = spec, stations
-        self.epochs = epochs_of(spec)
+        self.epochs = epochs_of(spec.faults)
         self.bound = self.epochs != (Epoch(),)
-        self.coordinators = 1 if spec.distribution == "single" else spec.total_nodes
+        self.coordinators = 1 if spec.balance == "single" else spec.total_nodes
         self.copies = [replicas_of(spec, vdisk) for vdisk in range(spec.vdisks.count)]
         self.local = np.array([[c in copies for copies in self.copies] for c in range(self.coordinators)])
-        self.scenario = [Action(Kind.DOWN, stations.refused)] * self.bound
+        self.scenario = [Action(ActionKind.DOWN, stations.refused)] * self.bound
         self._unreachable: dict[int, int] = {}
         cuts = [fault for fault in spec.faults if isinstance(fault, LinkDown) and fault.back_at is not None]
         for fault in sorted(cuts, key=lambda fault: fault.at):
             self._unreachable[fault.host] = self._gate(fault)
-        blocks: list[NDArray[np.int32]] = []
-        for number, epoch in enumerate(self.epochs):
-            name = stations.nowhere
-            if self.bound:
-                name = stations.add(Station(f"epoch {number}", NOWHERE.role, Discipline.GATE, indices=(number,)))
-                self._change(number, epoch, name, blocks)
-            rows = [
-                [name, *self._row(c, vdisk, epoch)]
-                for c in range(self.coordinators)
-                for vdisk in range(spec.vdisks.count)
-            ]
-            blocks.append(np.array(rows, np.int32))
-        self.table = np.column_stack(blocks)
-        width = blocks[0].shape[1]
-        columns = np.arange(width * len(blocks), dtype=np.int32).reshape(-1, width)
-        self.groups: tuple[Group, ...] = (Group(Choice.HASH, columns, 0, "epochs"),) if self.bound else ()
+        names = epoch_names(stations.add, len(self.epochs)) if self.bound else []
+        columns = [
+            *((part,) for part in _HEAD),
+            *numbered("node", spec.vdisks.replicas, _NODE),
+            *numbered("other", spec.total_nodes - 1, _OTHER),
+        ]
+        self._placement = PlacementTable(0, columns, [self._block(epoch) for epoch in self.epochs], names)
+        self.table, self.groups = self._placement.stations, self._placement.groups
+        self.scenario += epoch_changes(0, names, [epoch.at_s for epoch in self.epochs] if self.bound else [])
 
     def head(self, part: str) -> Member | Bound:
         """Return a part of the coordinator, or of its own copy."""
-        return self._place(_HEAD.index(part), part)
+        return self._placement.at(part)
 
     def node(self, position: int, part: str) -> Member | Bound:
         """Return a part of another node with a copy."""
-        return self._place(len(_HEAD) + position * len(_NODE) + _NODE.index(part), "node", position, part)
+        return self._placement.at("node", position, part)
 
     def other(self, position: int, part: str) -> Member | Bound:
         """Return a part of a call to any other node."""
-        first = len(_HEAD) + self.spec.vdisks.replicas * len(_NODE)
-        return self._place(first + position * len(_OTHER) + _OTHER.index(part), "other", position, part)
+        return self._placement.at("other", position, part)
 
     def row_hashes(self, key_hash: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return what selects the row of each request, same shape: coordinators take turns."""
@@ -120,26 +74,26 @@ class Places:
         turn = np.arange(len(key_hash), dtype=np.uint64) % np.uint64(self.coordinators)
         return np.asarray(turn * vdisks + key_hash % vdisks, np.uint64)
 
-    def _place(self, column: int, *part: int | str) -> Member | Bound:
-        return Bound(0, column, part) if self.bound else Member(0, column, part)
-
     def _host(self, node: int) -> int:
         return node % self.spec.hosts.count
 
+    def _block(self, epoch: Epoch) -> NDArray[np.int32]:
+        vdisks = range(self.spec.vdisks.count)
+        return np.array([self._row(c, vdisk, epoch) for c in range(self.coordinators) for vdisk in vdisks], np.int32)
+
     def _row(self, coordinator: int, vdisk: int, epoch: Epoch) -> list[int]:
-        """Return the columns of a coordinator and a virtual disk, without the name of the epoch."""
+        """Return the columns of a coordinator and a virtual disk."""
         stations, none, spec = self.stations, self.stations.nowhere, self.spec
         host, copies = self._host(coordinator), self.copies[vdisk]
         is_local = coordinator in copies
         remotes = [node for node in copies if node != coordinator]
         lost = [node for node in remotes if self._host(node) in epoch.dead | epoch.silent]
-        alive = len(remotes) - len(lost) + is_local
         support = [
             node
             for node in range(spec.total_nodes)
             if node not in copies and node != coordinator and self._host(node) not in epoch.dead | epoch.silent
         ]
-        missing = max(0, spec.quorum - alive)
+        missing = spec.protection.lacking(len(lost))
         aliens = support[:missing]
         entry = none
         if host in epoch.cut:
@@ -187,17 +141,11 @@ class Places:
         way = none if own == host else stations.latency
         return [int(stations.cpu[own]), way, *(none if own == host else int(k) for k in links), int(stations.cpu[host])]
 
-    def _change(self, number: int, epoch: Epoch, name: int, before: list[NDArray[np.int32]]) -> None:
-        if number:
-            self.scenario.append(Action(Kind.LEAVE, 0, epoch.at_s, member=int(before[-1][0, 0])))
-            self.scenario.append(Action(Kind.LEAVE, 0, 0.0, member=name))
-            self.scenario.append(Action(Kind.JOIN, 0, epoch.at_s, member=name))
-
     def _gate(self, fault: LinkDown) -> int:
         gate = self._unreachable.get(fault.host)
         if gate is None:
             name = f"host {fault.host} is silent"
             gate = self.stations.add(Station(name, "silent part", Discipline.GATE, indices=(fault.host,)))
-        self.scenario.append(Action(Kind.SHUT, gate, fault.at))
-        self.scenario.append(Action(Kind.OPEN, gate, fault.back_s))
+        self.scenario.append(Action(ActionKind.SHUT, gate, fault.at))
+        self.scenario.append(Action(ActionKind.OPEN, gate, fault.back_s))
         return gate

@@ -8,28 +8,31 @@ from pydantic import Field, model_validator
 
 from models.bob import presets
 from models.devices.drive_times import DriveTimes
-from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
-from models.shared.clients import CoreCount
+from models.devices.processors import BARE_COUNT, Cores
+from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
 from models.shared.presets import PRESETS_OF, with_preset
 from models.shared.prices import Price, PriceList
-from traces.operations import S3Op
+from models.shared.store_spec import Internode
+from traces.operations import Op, S3Op
 from traces.spec.field_notes import Basis, LinkRate, Unit
 from traces.spec.fit_bounds import Fit
-from traces.spec.units import MOST_COUNT, Bytes, BytesPerSecond, Fraction, Seconds
+from traces.spec.units import MOST_COUNT, Bytes, BytesPerSecond, Fraction
 from traces.workload.distributions import Strict
 
-NOTHING = ServiceDemand()
-
-_EXAMPLE = "Bob's example configuration: config-examples/node.yaml"
 _CODE = "Bob's default: bob-common/src/configs/node.rs"
 
 
-class Internode(Strict):
+class Calls(Internode):
     """A call from one node to another by gRPC, whose message has the whole object."""
 
     call: Demand = Field(NOTHING, description="CPU time of a call on each of its two sides; per-byte: of the object.")
-    latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean"), Basis("assumed: none", 5e-6, 5e-3)] = Field(
-        0.0, description="One-way latency between two nodes, without queueing."
+
+
+class PageCache(Strict):
+    """The page cache of a host."""
+
+    hit_ratio: Annotated[Fraction, Basis("assumed: cold reads", 0, 1)] = Field(
+        0.0, ge=0, le=1, description="Fraction of reads that the page cache serves."
     )
 
 
@@ -40,15 +43,22 @@ class Hosts(Strict):
     count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(
         1, ge=1, le=MOST_COUNT, description="Number of machines of the cluster."
     )
-    nodes: Annotated[int, Basis("assumed: one node on each host", 1, 100)] = Field(
+    processes: Annotated[int, Basis("assumed: one node on each host", 1, 100)] = Field(
         1, ge=1, le=MOST_COUNT, description="Number of Bob's nodes on each machine, which share its cores and drives."
     )
-    cores: CoreCount = Field(8, ge=1, description="Number of cores of a machine, which its nodes use.")
+    cores: Annotated[Cores, BARE_COUNT] = Field(
+        Cores(), description="Cores of a machine, which its nodes use; a bare number is their count."
+    )
     nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), Basis("assumed: no limit", 1.25e8, 5e10), LinkRate()] = Field(
         0.0, ge=0, description="Bandwidth of a machine's network interface in each direction; 0: no limit."
     )
+    page_cache: PageCache = Field(PageCache(), description="Page cache of a machine, for reads.")
     cpu: dict[S3Op, Demand] = Field({}, description="CPU time of a node for a request of a client, by operation.")
-    internode: Internode = Field(Internode(), description="Calls from node to node.")
+    internode: Calls = Field(Calls(), description="Calls from node to node.")
+
+    def cpu_demand(self, op: Op) -> ServiceDemand:
+        """Return the CPU demand of a node for a request of a client."""
+        return self.cores.at_speed(self.cpu.get(op, NOTHING))
 
     @model_validator(mode="before")
     @classmethod
@@ -73,9 +83,6 @@ class Drives(DriveTimes):
         None, description="Service time of writing records back from the page cache, for which no client waits."
     )
     read_latency: Demand = Field(NOTHING, description="Further latency of a read, which overlaps with other accesses.")
-    cached: Annotated[Fraction, Basis("assumed: cold reads", 0, 1)] = Field(
-        0.0, ge=0, le=1, description="Fraction of reads that the page cache serves."
-    )
     append: Demand = Field(NOTHING, description="Time for which a record locks its blob: a copy to the page cache.")
     index: Demand = Field(NOTHING, description="Time of a look-up in the index file of a closed blob; 0: cached.")
     dirty_limit: Annotated[Bytes, Basis("assumed: no limit; Linux's default is 20 % of the memory")] = Field(

@@ -12,6 +12,7 @@ from models.shared.background import BackgroundWork
 from models.shared.clients import ClientMachines
 from models.shared.faults import NoisyNeighbour, refuse_instant_failures
 from models.shared.multipart import refuse_multipart
+from models.shared.protection import Protection
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
 from traces.spec.field_notes import Basis
 from traces.spec.units import Seconds
@@ -26,7 +27,9 @@ class BobSpec(StoreSpec):
     client: ClientMachines = Field(
         ClientMachines(), description="Client machines: number, cores, NICs, CPU times, policies."
     )
-    hosts: Hosts = Field(Hosts(), description="Hosts of Bob: number, nodes, cores, network interfaces, CPU times.")
+    hosts: Hosts = Field(
+        Hosts(), description="Hosts of Bob: number, nodes on each, cores, network interfaces, CPU times."
+    )
     drives: Drives = Field(Drives(), description="Drives of each host behind its page cache: service times.")
     vdisks: VirtualDisks = Field(VirtualDisks(), description="Virtual disks: number, and copies of each.")
     quorum: Annotated[int, Basis("Bob's example configuration", 1, 16)] = Field(
@@ -35,7 +38,7 @@ class BobSpec(StoreSpec):
     operation_timeout: Annotated[Seconds, Field(gt=0), Basis("Bob's example configuration", 0.01, 600)] = Field(
         3.0, description="Time limit of a call to another node."
     )
-    distribution: Annotated[Literal["round_robin", "single"], Basis("assumed: clients use the nodes in turn")] = Field(
+    balance: Annotated[Literal["round_robin", "single"], Basis("assumed: clients use the nodes in turn")] = Field(
         "round_robin", description="At which node a request arrives: in turn, or always at the first one."
     )
     blobs: Blobs = Field(Blobs(), description="Blobs: size and number of records at which one is closed.")
@@ -52,14 +55,21 @@ class BobSpec(StoreSpec):
     @property
     def total_nodes(self) -> int:
         """Number of nodes of all hosts."""
-        return self.hosts.count * self.hosts.nodes
+        return self.hosts.count * self.hosts.processes
+
+    @property
+    def protection(self) -> Protection:
+        """The copies of an object; a PUT waits for a quorum of them."""
+        return Protection.replicas(self.vdisks.replicas, self.quorum)
 
     @model_validator(mode="after")
     def _parts_fit(self) -> BobSpec:
         """Check that there are nodes for all replicas."""
         nodes = self.total_nodes
         if nodes > MOST_NODES:
-            raise ValueError(f"hosts.count: there are {nodes} nodes (hosts.count x hosts.nodes); at most {MOST_NODES}")
+            raise ValueError(
+                f"hosts.count: there are {nodes} nodes (hosts.count x hosts.processes); at most {MOST_NODES}"
+            )
         if self.vdisks.replicas > nodes:
             raise ValueError(f"vdisks.replicas is {self.vdisks.replicas}; there are {nodes} nodes")
         if self.quorum > self.vdisks.replicas:

@@ -38,7 +38,7 @@ class Stations:
             spec.client, self.add, group=client_group, latency=self.latency, queue=spec.network.queue
         )
         hosts, drives = range(spec.hosts.count), range(spec.drives.count)
-        cores = spec.hosts.cores
+        cores = spec.hosts.cores.count
         self.cpu = np.array(
             [self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, cores, (h,))) for h in hosts]
         )

@@ -28,7 +28,7 @@ def demands(spec: BobSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | Non
     }
     if spec.total_nodes > 1:
         found["hosts.internode.call"] = spec.hosts.internode.call
-    if "GET" in ops and spec.drives.cached < 1:
+    if "GET" in ops and spec.hosts.page_cache.hit_ratio < 1:
         found["drives.read"] = spec.drives.read
     if {"GET", "HEAD"} & set(ops) and (spec.stored.closed or spec.stored.objects):
         found["drives.index"] = spec.drives.index
@@ -53,7 +53,7 @@ def unused(spec: BobSpec, ops: Collection[Op]) -> list[str]:
 def changes(spec: BobSpec, at_end: BobSpec) -> Iterator[SpecChange]:
     """Yield more hosts, cores and drives."""
     yield from ({"hosts.count": n} for n in more(spec.hosts.count))
-    yield from ({"hosts.cores": n} for n in more(spec.hosts.cores))
+    yield from ({"hosts.cores.count": n} for n in more(spec.hosts.cores.count))
     yield from ({"drives.count": n} for n in more(spec.drives.count))
 
 

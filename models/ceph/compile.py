@@ -118,7 +118,7 @@ def _gateway_hits(spec: CephSpec, trace: Trace) -> NDArray[np.bool_]:
     if not gateways.cache.present or not spec.access.via_gateways:
         return np.zeros(count, bool)
     where = np.arange(count) % gateways.count
-    if gateways.balance != "round robin":
+    if gateways.balance != "round_robin":
         where = (uniforms(0, stream_id("ceph/gateways"), 0, count) * gateways.count).astype(np.int64)
     found = np.zeros(count, bool)
     for number in range(gateways.count):

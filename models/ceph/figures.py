@@ -12,7 +12,7 @@ from models.ceph.spec.object_size import object_bytes
 from models.ceph.spec.spec import CephSpec
 from traces.workload.generate import generate
 
-Figure = Callable[[CephSpec], float]
+FigureOfSpec = Callable[[CephSpec], float]
 
 
 def _space_amplification(costs: CostFunctions) -> float:
@@ -42,11 +42,11 @@ def _saved_fraction(costs: CostFunctions) -> float:
     return (costs.bluestore.allocated_bytes(size) - result.allocated_bytes) / result.kept_bytes
 
 
-def _figure(of: Callable[[CostFunctions], float]) -> Figure:
+def _figure(of: Callable[[CostFunctions], float]) -> FigureOfSpec:
     return lambda spec: of(CostFunctions(spec, object_bytes(spec, generate(spec.workload, 0))))
 
 
-FIGURES: Mapping[str, Figure] = {
+FIGURES: Mapping[str, FigureOfSpec] = {
     "shard_objects_per_osd": _figure(lambda costs: costs.state.shard_objects),
     "metadata_bytes_per_shard_object": _figure(lambda costs: costs.state.metadata_bytes / costs.state.shard_objects),
     "spilled_gb_per_osd": _figure(lambda costs: costs.state.spilled_bytes / 1e9),

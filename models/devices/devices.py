@@ -17,7 +17,7 @@ import scipy
 from pydantic import BeforeValidator, Field, model_validator
 
 from models.devices.hdd import Hdd, Seek, rescaled
-from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
+from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
 from models.shared.presets import PRESETS_OF, Preset, Presets
 from traces.spec.field_notes import Basis, Unit
 from traces.spec.suggestions import instead
@@ -26,8 +26,6 @@ from traces.workload.distributions import Empirical, Lognormal, Shape, Strict
 
 BLOCK_BYTES = 4096
 """Size of the accesses whose latency and IOPS data sheets give."""
-
-NOTHING = ServiceDemand()
 
 _MOST_SPARE = 10.0
 SpareFlash = Annotated[

@@ -15,7 +15,7 @@ from traces.spec.units import BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Empirical, Strict
 
 Floats = NDArray[np.float64]
-Access = Literal["read", "write"]
+AccessKind = Literal["read", "write"]
 
 SeekTime = Annotated[Seconds, Basis("no default: presets have the figures of data sheets", 1e-4, 0.04)]
 TransferRate = Annotated[BytesPerSecond, Basis("no default: presets have the figures of data sheets", 2e7, 3.5e8)]
@@ -111,7 +111,7 @@ class Hdd(Strict):
         return (self.outer - self.rate(address)) / (self.outer - self.inner)
 
     @lru_cache(maxsize=64)  # noqa: B019  # disks are immutable, and runs have many equal ones
-    def access(self, kind: Access) -> ServiceDemand:
+    def access(self, kind: AccessKind) -> ServiceDemand:
         """Return the time of an access to a random block in use: positioning, then transfer at the mean rate.
 
         The distribution is that of positioning, which overstates the spread of large accesses: transfer varies less.

@@ -12,10 +12,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from models.devices.hdd_scheduling import HddQueue, hdd_queue
 from models.minio.background.maintenance import healed_s, with_maintenance
 from models.minio.background.movement import moved_pools
 from models.minio.cluster.cached import cached
-from models.minio.cluster.disk_order import disk_queue, with_waiting
 from models.minio.cluster.places import Places
 from models.minio.cluster.stations import Stations
 from models.minio.requests.multipart import Download, Upload
@@ -24,18 +24,17 @@ from models.minio.requests.request import BASIC, Kind
 from models.minio.requests.routes import Builder
 from models.minio.requests.shard_accesses import reads, visits_of, writes
 from models.minio.spec.faults import MinioHostDown, RackDown, slowdowns
-from models.minio.spec.sections import NOTHING
 from models.minio.spec.spec import MinioSpec
 from models.network.demand_sheet import Cycle, Requests
 from models.network.network import Network
-from models.network.route import Route, Visit
+from models.network.route import Route
 from models.network.scenario import Action
 from models.shared.background import with_background
 from models.shared.faults import outage_actions
 from models.shared.links import acknowledged_rounds
 from models.shared.multipart import simulated_parts
 from traces.distinct_rows import distinct_rows
-from traces.operations import OPS, PUT, rows_that
+from traces.operations import LIST, OPS, PUT, rows_that
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
@@ -46,8 +45,8 @@ def compile(spec: MinioSpec, trace: Trace, waiting: float | None = None) -> tupl
     `waiting`: mean number of accesses at a hard disk that is busy, at least 1; None: by the load of the Trace.
     """
     if waiting is None:
-        return disk_queue(spec, trace).compiled(trace, partial(compile, spec, trace))
-    spec = with_waiting(spec, waiting)
+        return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace))
+    spec = _at_depth(spec, waiting)
     stations = Stations(spec)
     places = Places(spec, stations, healed_s(spec))
     kinds, kind_of = _kinds(spec, stations, trace)
@@ -60,6 +59,21 @@ def compile(spec: MinioSpec, trace: Trace, waiting: float | None = None) -> tupl
     return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
 
 
+def hdd_queue_of(spec: MinioSpec, trace: Trace) -> HddQueue:
+    """Return the queues of the hard disks.
+
+    A request waits for the drives of a set, a LIST for all drives. Reads that caches answer are counted.
+    """
+    accesses = np.where(trace.op == LIST, spec.total_drives, spec.layout.size).astype(np.float64)
+    return hdd_queue([drives for _, drives, _ in spec.layouts], trace, accesses, spec.total_drives)
+
+
+def _at_depth(spec: MinioSpec, waiting: float) -> MinioSpec:
+    """Return the spec with the times of hard disks at which `waiting` accesses wait on average, at least 1."""
+    pools = tuple(pool.model_copy(update={"drives": pool.drives.at_depth(waiting)}) for pool in spec.pools)
+    return spec.model_copy(update={"drives": spec.drives.at_depth(waiting), "pools": pools})
+
+
 def _routes(spec: MinioSpec, stations: Stations, places: Places, kinds: list[Kind]) -> tuple[Route, ...]:
     """Return the routes of kinds of requests, and those of requests that begin a garbage collection."""
     found = []
@@ -67,8 +81,8 @@ def _routes(spec: MinioSpec, stations: Stations, places: Places, kinds: list[Kin
         builder = {"PUT": Upload, "GET": Download}[kind.op] if kind.parts else Builder
         stages = builder(spec, stations, places, kind).stages()
         found.append(Route(kind.op, stages, policy=spec.client.policy(kind.op), variant=kind.variant))
-    collector, instant = spec.hosts.garbage_collector, Visit(stations.latency, NOTHING)
-    return collector.with_collections(found, places.head(0, "cpu"), spec.hosts.cores.count, instant)
+    collector = spec.hosts.garbage_collector
+    return collector.with_collections(found, places.head(0, "cpu"), spec.hosts.cores.count, stations.latency)
 
 
 def _changes(spec: MinioSpec, stations: Stations) -> list[Action]:

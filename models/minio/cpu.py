@@ -9,7 +9,6 @@ from models.minio.spec.spec import MinioSpec
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.route import Visit
-from models.network.station import Bound, Member
 
 
 def cpu_s(spec: MinioSpec, network: Network, requests: Requests) -> dict[Side, float]:
@@ -27,13 +26,7 @@ def cpu_s(spec: MinioSpec, network: Network, requests: Requests) -> dict[Side, f
 
 def _cpu_fraction(network: Network, visit: Visit) -> float:
     """Return the fraction of a visit's possible stations that are cores."""
-    where = visit.station
-    if isinstance(where, Bound):
-        group = network.groups[where.group]
-        first = int(group.members[0, where.position])
-        where = first if group.table is None else Member(group.table, first)
-    if not isinstance(where, Member):
-        return float(network.stations[where].role.endswith("cpu"))
-    stations, counts = np.unique(network.placements[where.table][:, where.position], return_counts=True)
+    counts = network.station_counts(visit.station)
+    stations = np.flatnonzero(counts)
     on_cpu = [network.stations[k].role.endswith("cpu") for k in stations.tolist()]
-    return float((counts * on_cpu).sum() / counts.sum())
+    return float((counts[stations] * on_cpu).sum() / counts.sum())

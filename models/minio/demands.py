@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from models.minio.spec.sections import NOTHING, Hosts
+from models.minio.spec.sections import Hosts
 from models.minio.spec.spec import MinioSpec
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import NOTHING, ServiceDemand
 from traces.operations import Op
 
 _OF_DRIVES: dict[Op, tuple[str, ...]] = {
@@ -57,7 +57,7 @@ def unused(spec: MinioSpec, ops: Collection[Op]) -> list[str]:
         "healing": not any(fault.kind == "drive_replaced" for fault in spec.faults),
         "movement": not any(fault.kind in ("decommission", "rebalance") for fault in spec.faults),
         "scanner.cycles": spec.scanner.speed == "off",
-        "proxy": spec.distribution != "proxy",
-        "network": spec.distribution == "local",
+        "proxy": spec.balance != "proxy",
+        "network": spec.balance == "local",
     }
     return [*spec.client.unused(), *(path for path, is_unused in without_effect.items() if is_unused)]

@@ -7,7 +7,8 @@ from dataclasses import replace
 from models.capabilities import ServerPart
 from models.minio.spec.spec import MinioSpec
 from models.network.network import Network
-from models.network.route import Route, Stage
+from models.network.route import Route
+from models.shared.steps import in_series, quiet
 
 
 def stamped(spec: MinioSpec, network: Network) -> Network:
@@ -17,10 +18,9 @@ def stamped(spec: MinioSpec, network: Network) -> Network:
 
 def _stamped_route(spec: MinioSpec, route: Route) -> Route:
     before = (route.operation in spec.client.cpu) + bool(spec.network.latency)
-    stages = [replace(stage, delivers=False) for stage in route.stages]
-    (visits,) = stages[0].branches
-    sent = [Stage((visits[:before],), 1, delivers=True)] if before else []
-    return replace(route, stages=(*sent, Stage((visits[before:],), 1), *stages[1:]))
+    (step,) = route.stages[0].branches
+    begun = in_series(step[:before], delivers=True) + in_series(step[before:])
+    return replace(route, stages=begun + quiet(route.stages[1:]))
 
 
 SERVER_PART = ServerPart(stamped, lambda spec: spec.network.latency)

@@ -9,12 +9,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from models.network.joined_table import Ints, JoinedTable, PlacementTable
 from models.network.phase import random_phase
 from models.network.route import Route
 from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Group, Member, Station
 from models.network.streams import Streams, streams_of
 from models.network.sub_requests import refuse_cycles
+from models.network.visit_stations import first_station, station_counts, stations_of_members
 
 
 @dataclass(frozen=True)
@@ -24,14 +26,14 @@ class Network:
     Attributes:
         stations, routes: referred to by index.
         placements: tables of station indices, shape (rows, members): placement groups or erasure sets. A key
-            belongs to the row of its hash modulo the number of rows.
+            belongs to the row of its hash modulo the number of rows. Some are joined from two tables (`JoinedTable`).
         groups: alternatives bound at run time.
         scenario: actions on the network during the run.
     """
 
     stations: tuple[Station, ...]
     routes: tuple[Route, ...]
-    placements: tuple[NDArray[np.int32], ...] = ()
+    placements: tuple[PlacementTable, ...] = ()
     groups: tuple[Group, ...] = ()
     scenario: tuple[Action, ...] = ()
 
@@ -40,7 +42,8 @@ class Network:
         if len(set(names)) < len(names):
             raise ValueError("two stations have the same name")
         for table in (*self.placements, *(group.members for group in self.groups if group.table is None)):
-            if table.size == 0 or table.min() < 0 or table.max() >= len(names):
+            low, high = _range(table)
+            if low < 0 or high >= len(names):
                 raise ValueError("a placement table or a group names a station that does not exist")
         self._check_identities()
         for group in self.groups:
@@ -73,6 +76,34 @@ class Network:
     def _streams(self) -> dict[tuple[int, str], Streams]:
         """Those that have been requested, by route and load."""
         return {}
+
+    def first_station(self, where: int | Member | Bound) -> int:
+        """Return the station of a visit for the first row of a placement table and the first member of a group."""
+        return first_station(where, self.placements, self.groups)
+
+    def station_counts(self, where: int | Member | Bound, present: NDArray[np.bool_] | None = None) -> Ints:
+        """Return in how many cases a visit takes place at each station, see `station_counts`, shape (stations,)."""
+        return station_counts(where, len(self.stations), self.placements, self.groups, present)
+
+    def stations_of_members(
+        self, where: Bound, key_hash: NDArray[np.uint64], members: NDArray[np.int64]
+    ) -> NDArray[np.int32]:
+        """Return the station of a visit for each request's key hash and member of the group, same shape."""
+        return stations_of_members(where, key_hash, members, self.placements, self.groups)
+
+    def positions(self, group: Group) -> int:
+        """Return the number of stations of each member of a group, at one of which a visit is."""
+        joined = self.joined(group)
+        return int(group.members.shape[1]) if joined is None else joined.shape[1]
+
+    def joined(self, group: Group) -> JoinedTable | None:
+        """Return the joined table whose coordinators are the members of a group; None: they are something else."""
+        table = None if group.table is None else self.placements[group.table]
+        return table if isinstance(table, JoinedTable) else None
+
+    def is_named(self, group: Group) -> bool:
+        """Return whether the scenario names members of a group by their first stations, because they are columns."""
+        return group.table is not None and self.joined(group) is None
 
     def at_phases(self, seed: int) -> Network:
         """Return the network with the phases of its periodic gates for a seed; the same if it has none."""
@@ -135,6 +166,11 @@ class Network:
             return
         if not 0 <= group.table < len(self.placements):
             raise ValueError(f"placement table {group.table} does not exist")
+        joined = self.joined(group)
+        if joined is not None:
+            if not np.array_equal(group.members, joined.coordinators):
+                raise ValueError("the members of a group with a joined table are its coordinators")
+            return
         columns = self.placements[group.table].shape[1]
         if group.members.size == 0 or group.members.min() < 0 or group.members.max() >= columns:
             raise ValueError(f"a group names a column that placement table {group.table} does not have")
@@ -144,7 +180,7 @@ class Network:
             if not 0 <= action.target < len(self.groups):
                 raise ValueError(f"{action} names a group that does not exist")
             group = self.groups[action.target]
-            if not 0 <= action.member < (len(group.members) if group.table is None else len(self.stations)):
+            if not 0 <= action.member < (len(self.stations) if self.is_named(group) else len(group.members)):
                 raise ValueError(f"{action} names a member that does not exist")
         elif not 0 <= action.target < len(self.stations):
             raise ValueError(f"{action} names a station that does not exist")
@@ -160,7 +196,7 @@ class Network:
     def _check(self, station: int | Member | Bound) -> None:
         if isinstance(station, Bound):
             if not (0 <= station.group < len(self.groups)) or not (
-                0 <= station.position < self.groups[station.group].members.shape[1]
+                0 <= station.position < self.positions(self.groups[station.group])
             ):
                 raise ValueError(f"{station} is in no group")
         elif isinstance(station, Member):
@@ -170,3 +206,10 @@ class Network:
                 raise ValueError(f"{station} is in no placement table")
         elif not 0 <= station < len(self.stations):
             raise ValueError(f"station {station} does not exist")
+
+
+def _range(table: PlacementTable) -> tuple[int, int]:
+    """Return the least and the greatest index of a station in a table; -1 if it is empty."""
+    if isinstance(table, JoinedTable):
+        return table.range()
+    return (int(table.min()), int(table.max())) if table.size else (-1, -1)

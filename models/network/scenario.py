@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 
-class Kind(IntEnum):
+class ActionKind(IntEnum):
     """The effect of an action on its target."""
 
     SPEED = 0
@@ -36,7 +36,7 @@ class Action:
         value: SPEED: the factor.
     """
 
-    kind: Kind
+    kind: ActionKind
     target: int
     at_s: float = 0.0
     member: int = 0

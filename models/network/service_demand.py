@@ -128,6 +128,10 @@ class ServiceDemand(Strict):
         return value
 
 
+NOTHING = ServiceDemand()
+"""The demand of a visit that takes no time."""
+
+
 def _as_constant(value: Any) -> Any:
     return {"constant": parse_seconds(value)} if isinstance(value, int | float | str) else value
 

@@ -178,7 +178,8 @@ class Group:
         members: station indices, shape (members, positions): each member is a row of stations (its cores, its NIC).
             With `table`, columns of that placement table instead: the members are stations of the key's row, such as
             the replicas of a placement group. Such a member is identified by the station of its first column, whose
-            attempts in progress are counted, and which the scenario names.
+            attempts in progress are counted, and which the scenario names. If that table is joined, the members are its
+            coordinators, `JoinedTable.coordinators`, and a position is a column of the joined table.
         table: index of a placement table, or None.
     """
 

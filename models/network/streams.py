@@ -11,11 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from models.network.joined_table import PlacementTable
 from models.network.route import Chance, Route
 from models.network.station import Bound, Group, Indices, Member, Station
+from models.network.visit_stations import first_station
 from traces.random_streams import stream_id
 
 
@@ -35,7 +34,7 @@ class Streams:
 def streams_of(
     route: Route,
     stations: Sequence[Station],
-    placements: Sequence[NDArray[np.int32]],
+    placements: Sequence[PlacementTable],
     groups: Sequence[Group],
     load: str = "",
 ) -> Streams:
@@ -64,19 +63,14 @@ def streams_of(
 def _place(
     where: int | Member | Bound,
     stations: Sequence[Station],
-    placements: Sequence[NDArray[np.int32]],
+    placements: Sequence[PlacementTable],
     groups: Sequence[Group],
 ) -> Indices:
     """Return the part that a visit goes to; if it has no name, role and indices of the first station there."""
     if isinstance(where, Member | Bound) and where.part:
         return where.part
-    if isinstance(where, Bound):
-        group = groups[where.group]
-        first = int(group.members[0, where.position])
-        where = first if group.table is None else Member(group.table, first)
-    if isinstance(where, Member):
-        where = int(placements[where.table][0, where.position])
-    return (stations[where].role, *stations[where].indices)
+    station = stations[first_station(where, placements, groups)]
+    return (station.role, *station.indices)
 
 
 def _decision(route: Route, chance: Chance, keys: Sequence[Indices]) -> Indices:

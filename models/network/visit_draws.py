@@ -10,6 +10,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from models.network.joined_table import take
 from models.network.network import Network
 from models.network.route import Chance, Route
 from models.network.station import Bound, Member
@@ -119,6 +120,6 @@ def _stations(network: Network, route: Route, key_hash: NDArray[np.uint64]) -> N
         placed = [(v, w.position) for v, w in enumerate(where) if isinstance(w, Member) and w.table == t]
         if placed:
             columns, positions = zip(*placed, strict=True)
-            group = (key_hash % np.uint64(len(table))).astype(np.int64)
-            result[:, columns] = table[group][:, positions]
+            rows = (key_hash % np.uint64(len(table))).astype(np.int64)
+            result[:, columns] = take(table, rows, np.array(positions))
     return result

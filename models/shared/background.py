@@ -18,16 +18,17 @@ from models.network.background import Background
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network
-from models.network.route import Route, Visit, single
+from models.network.route import Route
 from models.network.service_demand import Demand
 from models.network.station import Member, Station
+from models.shared.steps import in_series, visit
 from traces.errors import InputError
 from traces.spec.field_notes import Basis
 from traces.spec.units import Bytes, PerSecond, Seconds, Weight
 from traces.workload.distributions import Strict
 
 ServiceClass = Literal["client", "recovery", "best_effort"]
-Target = Literal["drives", "cpu"]
+LoadTarget = Literal["drives", "cpu"]
 ClassWeight = Annotated[Weight, Basis("assumed: equal weights")]
 
 MAX_OPERATIONS = 20_000_000
@@ -44,7 +45,7 @@ class Load(Strict):
     rate: Annotated[PerSecond, Field(gt=0)] = Field(description="Rate of operations in the whole store.")
     demand: Demand = Field(description="Service time of an operation; per-byte times apply to `size`.")
     size: Bytes = Field(0, description="Bytes moved by an operation, such as those of a scrubbed or healed chunk.")
-    target: Target = Field(
+    target: LoadTarget = Field(
         "drives", description="Stations that serve the operations; each operation picks one of them at random."
     )
     service_class: ServiceClass = Field(
@@ -98,7 +99,7 @@ class BackgroundWork(Strict):
 
 
 def with_background(
-    work: BackgroundWork, network: Network, requests: Requests, roles: Mapping[Target, str]
+    work: BackgroundWork, network: Network, requests: Requests, roles: Mapping[LoadTarget, str]
 ) -> tuple[Network, Requests]:
     """Return network and requests with a store's background work added; unchanged if there is none.
 
@@ -122,10 +123,10 @@ def with_background(
                 f"background.loads.{number}.name: {load.name!r} is the name of work of the store itself; give another"
             )
         targets = [k for k, s in enumerate(stations) if s.role == roles[load.target] and not s.discipline.infinite]
-        visit = Visit(Member(len(tables), 0, ("target",)), load.demand)
+        step = visit(Member(len(tables), 0, ("target",)), load.demand)
         priority = get_args(ServiceClass).index(load.service_class)
         background.append(_operations(load, number, len(routes), requests))
-        routes.append(Route(f"background {load.name}", (single(visit),), priority))
+        routes.append(Route(f"background {load.name}", in_series(step), priority))
         tables.append(np.array(targets, np.int32)[:, None])
     network = replace(network, stations=stations, routes=tuple(routes), placements=tuple(tables))
     return network, replace(requests, background=tuple(background))

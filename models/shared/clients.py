@@ -8,44 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
+from models.devices.processors import BARE_COUNT, Cores
 from models.network.discipline import Discipline
-from models.network.route import Visit
 from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Bound, Choice, Group, Station
 from models.shared.client_policy import ClientPolicies
 from models.shared.links import link
+from models.shared.steps import Step, at_rate, visit
 from traces.operations import Op
-from traces.spec.field_notes import Basis, LinkRate, Unit
-from traces.spec.units import MOST_COUNT, BytesPerSecond
-from traces.workload.distributions import Strict
+from traces.spec.field_notes import Basis, LinkRate
+from traces.spec.units import BytesPerSecond
 
 Nic = Annotated[BytesPerSecond, Basis("assumed: 25GbE", 1.25e8, 5e10), LinkRate()]
-CoreCount = Annotated[int, Basis("assumed: a small server", 1, 512)]
 MachineCount = Annotated[int, Basis("assumed: one machine", 1, 10_000)]
 
 Way = Literal["up", "down", "dma"]
-
-
-class ClientCores(Strict):
-    """The cores of a client machine."""
-
-    count: CoreCount = Field(8, ge=1, le=MOST_COUNT, description="Number of cores of each client machine.")
-    speed: Annotated[float, Unit("", "1.2"), Basis("assumed: cores as in the measurement", 0.2, 5)] = Field(
-        1.0, gt=0, description="Speed of a core relative to those on which the CPU times were measured."
-    )
-
-
-def _as_count(value: Any) -> Any:
-    return {"count": value} if isinstance(value, int | float | str) and not isinstance(value, bool) else value
-
-
-Cores = Annotated[ClientCores, BeforeValidator(_as_count, json_schema_input_type=ClientCores | int)]
-"""The cores of a machine in a spec; a bare number means that many."""
 
 
 class ClientMachines(ClientPolicies):
@@ -54,7 +36,7 @@ class ClientMachines(ClientPolicies):
     machines: MachineCount = Field(
         1, ge=1, description="Number of client machines, over which the clients are distributed."
     )
-    cores: Cores | None = Field(
+    cores: Annotated[Cores, BARE_COUNT] | None = Field(
         None, description="Cores of each client machine; absent: requests do not wait for cores of the client."
     )
     nic: Annotated[BytesPerSecond, Basis("assumed: no limit", 1.25e8, 5e10), LinkRate()] = Field(
@@ -88,8 +70,9 @@ class ClientMachines(ClientPolicies):
     def cpu_demand(self, op: Op) -> ServiceDemand | None:
         """Return the CPU demand of a request on a core of its client; None: the spec does not give it."""
         demand = self.cpu.get(op)
-        speed = 1.0 if self.on_storage_hosts or self.cores is None else self.cores.speed
-        return demand if demand is None or speed == 1 else demand.scaled(1 / speed)
+        if demand is None or self.on_storage_hosts or self.cores is None:
+            return demand
+        return self.cores.at_speed(demand)
 
     def hosts_among(self, count: int) -> tuple[int, ...]:
         """Return the numbers of the storage hosts on which the clients run, of `count` hosts.
@@ -189,12 +172,12 @@ class ClientStations:
         assert at is not None, "cores or an infinite server are needed"
         return at
 
-    def work(self, op: Op) -> tuple[Visit, ...]:
+    def work(self, op: Op) -> Step:
         """Return the CPU time of a request on its client; none if the spec does not give any."""
         demand = self._client.cpu_demand(op)
-        return () if demand is None else (Visit(self.cpu, demand),)
+        return () if demand is None else visit(self.cpu, demand)
 
-    def transfer(self, way: Way, demand: ServiceDemand | None = None, remote: float = 1.0) -> tuple[Visit, ...]:
+    def transfer(self, way: Way, demand: ServiceDemand | None = None, remote: float = 1.0) -> Step:
         """Return the transfer of a request's bytes on the client's NIC; none if it has no limit.
 
         Args:
@@ -205,5 +188,5 @@ class ClientStations:
         at = self._at.get(way)
         if at is None or not remote:
             return ()
-        demand = ServiceDemand(per_byte=1 / self._client.nic) if demand is None else demand
-        return (Visit(at, demand.scaled(remote) if remote < 1 else demand),)
+        demand = at_rate(self._client.nic) if demand is None else demand
+        return visit(at, demand.scaled(remote) if remote < 1 else demand)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from traces.spec.units import Fraction, Seconds
 from traces.workload.distributions import Strict
 from traces.workload.workload import Workload
@@ -144,9 +144,9 @@ def outage_actions(outages: Iterable[tuple[float, float]], stations: Iterable[in
     actions = []
     for station in stations:
         for start, end in spans:
-            actions.append(Action(Kind.DOWN, station, start))
+            actions.append(Action(ActionKind.DOWN, station, start))
             if end < math.inf:
-                actions.append(Action(Kind.UP, station, end))
+                actions.append(Action(ActionKind.UP, station, end))
     return actions
 
 
@@ -218,7 +218,7 @@ def speeds(slowdowns: Iterable[Slowdown], stations: Sequence[int]) -> list[Actio
     for which, of_one in of_station.items():
         for at_s in sorted({t for _, start, end, _ in of_one for t in (start, end) if t < math.inf}):
             speed = math.prod(speed for _, start, end, speed in of_one if start <= at_s < end)
-            actions.append(Action(Kind.SPEED, stations[which], at_s, value=speed))
+            actions.append(Action(ActionKind.SPEED, stations[which], at_s, value=speed))
     return actions
 
 

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
-from models.network.route import Stage, Visit
+from models.network.route import Stage
 from models.network.service_demand import ServiceDemand
-from models.network.station import Bound, Member
+from models.shared.steps import Place, Stages, quiet, revised, with_demands
 from traces.errors import InputError
 from traces.spec.field_notes import Basis, Unit
 from traces.spec.units import Bytes, parse_bytes
@@ -75,7 +75,7 @@ class Multipart(Strict):
         """Return these numbers of parts, the same for all that are too many to be simulated singly, same shape."""
         return np.minimum(parts, max(_SIMULATED_PARTS, self.parallel) + 1)
 
-    def upload(self, count: int, part: Sequence[Stage]) -> list[Stage]:
+    def upload(self, count: int, part: Stages) -> Stages:
         """Return the stages of all parts of an upload.
 
         Args:
@@ -84,7 +84,7 @@ class Multipart(Strict):
         """
         return self._rounds(count, part, self.parallel)
 
-    def download(self, count: int, part: Sequence[Stage]) -> list[Stage]:
+    def download(self, count: int, part: Stages) -> Stages:
         """Return the stages of the parts of an object that is read, one part after the other.
 
         Args:
@@ -92,16 +92,15 @@ class Multipart(Strict):
             part: the stages of the GET of one part; the first one delivers the first byte.
         """
         stages = self._rounds(count, part, 1)
-        return [*stages[: len(part)], *(replace(stage, delivers=False) for stage in stages[len(part) :])]
+        return stages[: len(part)] + quiet(stages[len(part) :])
 
-    def _rounds(self, count: int, part: Sequence[Stage], size: int) -> list[Stage]:
+    def _rounds(self, count: int, part: Stages, size: int) -> Stages:
         """Return the stages of all parts, as many at a time as `size` says."""
         of_number = self.demands(count)
-        rounds: list[Stage] = []
+        rounds: Stages = ()
         for first in range(0, len(of_number), size):
-            demands = of_number[first : first + size]
-            of_parts = [[_with_demands(stage, demand) for stage in part] for demand in demands]
-            rounds += [_joined(stages) for stages in zip(*of_parts, strict=True)]
+            of_parts = [with_demands(part, demand) for demand in of_number[first : first + size]]
+            rounds += tuple(_joined(stages) for stages in zip(*of_parts, strict=True))
         return rounds
 
     def demands(self, count: int) -> list[Callable[[ServiceDemand], ServiceDemand]]:
@@ -210,7 +209,7 @@ def refuse_multipart(multipart: Any, store: str) -> None:
         raise ValueError(f"client.multipart: is not modelled for {store}; allowed is null, one request for each PUT")
 
 
-def further(stages: Iterable[Stage], slots: int | Member | Bound | None) -> tuple[Stage, ...]:
+def further(stages: Iterable[Stage], slots: Place | None) -> Stages:
     """Return the stages of a further request of an upload.
 
     It has the slot of the first one, so that an upload counts as one request in progress: otherwise uploads could wait
@@ -220,25 +219,16 @@ def further(stages: Iterable[Stage], slots: int | Member | Bound | None) -> tupl
         stages: those of the request by itself.
         slots: the pool of slots; None: there is none.
     """
+    kept = (
+        replace(s, branches=tuple(tuple(each for each in branch if each.station != slots) for branch in s.branches))
+        for s in stages
+    )
+    return revised(kept, lambda visit: replace(visit, ties=False))
 
-    def kept(visits: Iterable[Visit]) -> tuple[Visit, ...]:
-        return tuple(replace(visit, ties=False) for visit in visits if visit.station != slots)
 
-    return tuple(replace(stage, branches=tuple(kept(branch) for branch in stage.branches)) for stage in stages)
-
-
-def without_body(stages: Iterable[Stage]) -> tuple[Stage, ...]:
+def without_body(stages: Iterable[Stage]) -> Stages:
     """Return the stages of a request without a body, from those of one whose body is the object."""
-    return tuple(_with_demands(stage, partial(PartOfUpload.wrap, 0, 0, 0)) for stage in stages)
-
-
-def _with_demands(stage: Stage, change: Callable[[ServiceDemand], ServiceDemand]) -> Stage:
-    """Return a stage with changed demands."""
-
-    def changed(visits: Iterable[Visit]) -> tuple[Visit, ...]:
-        return tuple(replace(visit, demand=change(visit.demand)) for visit in visits)
-
-    return replace(stage, branches=tuple(changed(branch) for branch in stage.branches))
+    return with_demands(stages, partial(PartOfUpload.wrap, 0, 0, 0))
 
 
 def _joined(stages: Sequence[Stage]) -> Stage:

@@ -11,12 +11,12 @@ from typing import Annotated
 
 from pydantic import Field
 
+from models.devices.processors import BARE_COUNT, Cores
 from models.network.discipline import Discipline
-from models.network.route import Visit
 from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Station
-from models.shared.clients import CoreCount
 from models.shared.links import link
+from models.shared.steps import Step, at_rate, send, use
 from traces.spec.field_notes import Basis, LinkRate
 from traces.spec.units import BytesPerSecond
 from traces.workload.distributions import Strict
@@ -31,7 +31,9 @@ _HAPROXY = Basis(
 class Proxy(Strict):
     """A load balancer between clients and the store."""
 
-    cores: CoreCount = Field(8, ge=1, description="Number of cores of the load balancer.")
+    cores: Annotated[Cores, BARE_COUNT] = Field(
+        Cores(), description="Cores of the load balancer; a bare number is their count."
+    )
     cpu: Annotated[Demand, _HAPROXY] = Field(
         ServiceDemand(constant=31e-6, per_byte=0.5e-9),
         description="CPU time of the load balancer for a request; per-byte times apply to its body.",
@@ -39,6 +41,11 @@ class Proxy(Strict):
     nic: Annotated[BytesPerSecond, Basis("assumed: no limit", 1.25e8, 5e10), LinkRate()] = Field(
         0.0, ge=0, description="NIC bandwidth of the load balancer in each direction; 0: no limit."
     )
+
+    @property
+    def cpu_demand(self) -> ServiceDemand:
+        """CPU demand of a request and its response, at the speed of the cores."""
+        return self.cores.at_speed(self.cpu)
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ class ProxyStations:
     @classmethod
     def added(cls, proxy: Proxy, add: Callable[[Station], int], queue: float) -> ProxyStations:
         """Add the stations by `add`, which returns the index of each; `queue` bytes wait before full links."""
-        cpu = add(Station("proxy cpu", "proxy cpu", Discipline.SIRO, proxy.cores))
+        cpu = add(Station("proxy cpu", "proxy cpu", Discipline.SIRO, proxy.cores.count))
         if not proxy.nic:
             return cls(proxy, cpu, None, None)
         inward, outward = (
@@ -61,17 +68,16 @@ class ProxyStations:
         )
         return cls(proxy, cpu, inward, outward)
 
-    def request(self, with_body: bool) -> tuple[Visit, ...]:
-        """Return the visits of a request on its way to the store."""
-        return self._visits(self.proxy.cpu if with_body else self.proxy.cpu.without_bytes, with_body)
+    def request(self, with_body: bool) -> Step:
+        """Return what a request does here on its way to the store."""
+        return self._passed(self.proxy.cpu_demand if with_body else self.proxy.cpu_demand.without_bytes, with_body)
 
-    def response(self, with_body: bool) -> tuple[Visit, ...]:
-        """Return the visits of a response on its way to the client; without a body, its CPU time is the request's."""
-        return self._visits(self.proxy.cpu.of_bytes, with_body) if with_body else ()
+    def response(self, with_body: bool) -> Step:
+        """Return what a response does on its way to the client; without a body, its CPU time is the request's."""
+        return self._passed(self.proxy.cpu_demand.of_bytes, with_body) if with_body else ()
 
-    def _visits(self, work: ServiceDemand, with_body: bool) -> tuple[Visit, ...]:
-        visits = [Visit(self.cpu, work)] if work.takes_time else []
-        if self.inward is not None and self.outward is not None and with_body:
-            wire = ServiceDemand(per_byte=1 / self.proxy.nic)
-            visits = [Visit(self.inward, wire), *visits, Visit(self.outward, wire)]
-        return tuple(visits)
+    def _passed(self, work: ServiceDemand, with_body: bool) -> Step:
+        if self.inward is None or self.outward is None or not with_body:
+            return use(self.cpu, work)
+        wire = at_rate(self.proxy.nic)
+        return send(wire, self.inward) + use(self.cpu, work) + send(wire, self.outward)

@@ -40,6 +40,14 @@ class Link(Strict):
     )
 
 
+class Internode(Strict):
+    """The network between the servers of a store, without the interfaces of their hosts."""
+
+    latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean"), Basis("assumed: none", 5e-6, 5e-3)] = Field(
+        0.0, description="One-way latency between two servers, without queueing."
+    )
+
+
 class AssumedRange(Strict):
     """What a value that is not known may be: between `low` and `high`, or one of `values`."""
 

@@ -30,7 +30,7 @@ WORKERS = "background workers"
 
 
 @dataclass(frozen=True)
-class Work:
+class ObjectWork:
     """Objects that workers process.
 
     Attributes:
@@ -99,7 +99,7 @@ def idle_rate_ops(
 
 
 def with_works(
-    works: Iterable[Work], stations: Sequence[Station], network: Network, requests: Requests
+    works: Iterable[ObjectWork], stations: Sequence[Station], network: Network, requests: Requests
 ) -> tuple[Network, Requests]:
     """Return network and requests with a cluster's own work added.
 

@@ -17,7 +17,7 @@ from models.shared.presets import PRESETS_OF, presets_of
 from models.spec.plausibility import unit_of
 from traces.spec.field_notes import Basis, note_of
 
-Kind = Literal["given", "set", "preset", "profile", "derived", "default"]
+OriginKind = Literal["given", "set", "preset", "profile", "derived", "default"]
 """Given in the file, set by an override, from a preset, from a profile, derived from other values, or default."""
 
 _NONE: Any = object()
@@ -40,7 +40,7 @@ class Origin:
     path: str
     value: Any
     unit: str
-    kind: Kind
+    kind: OriginKind
     source: str
     low: float | None
     high: float | None
@@ -59,7 +59,7 @@ class Written:
 
     path: str
     value: Any
-    kind: Kind
+    kind: OriginKind
     source: str = ""
     low: float | None = None
     high: float | None = None
@@ -116,7 +116,7 @@ class _At:
 
     path: str
     node: _Node | None
-    kind: Kind = "default"
+    kind: OriginKind = "default"
     source: str = ""
     unit: str = ""
     preset: Any = _NONE

@@ -12,12 +12,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from models.devices.hdd_scheduling import HddQueue, hdd_queue
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.placement import key_hashes
 from models.shared.background import with_background
 from models.shared.multipart import simulated_parts
-from models.swift.cluster.disk_order import disk_queue, with_waiting
 from models.swift.cluster.epochs import epochs_of
 from models.swift.cluster.places import Places
 from models.swift.cluster.stations import Stations, slowdowns
@@ -26,7 +26,7 @@ from models.swift.requests.large_objects import LargeObjects
 from models.swift.requests.routes import MOST_SINGLE_ACCESSES, Kind
 from models.swift.spec.spec import SwiftSpec
 from traces.distinct_rows import distinct_rows
-from traces.operations import DELETE, GET, OPS, PUT
+from traces.operations import DELETE, GET, LIST, OPS, PUT, rows_that
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
@@ -44,8 +44,8 @@ def compile(spec: SwiftSpec, trace: Trace, waiting: float | None = None) -> tupl
     `waiting`: mean number of accesses at a hard disk that is busy, at least 1; None: by the load of the Trace.
     """
     if waiting is None:
-        return disk_queue(spec, trace).compiled(trace, partial(compile, spec, trace))
-    spec = with_waiting(spec, waiting)
+        return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace))
+    spec = spec.model_copy(update={"drives": spec.drives.at_depth(waiting)})
     container, containers = _containers(spec, trace)
     groups = 2 * (len(epochs_of(spec)) > 1) + (spec.proxies.count > 1)
     stations = Stations(spec, containers, groups)
@@ -60,6 +60,17 @@ def compile(spec: SwiftSpec, trace: Trace, waiting: float | None = None) -> tupl
     requests = replace(requests, key_hash=places.row_hashes(requests.key_hash, container[slice(trace.issued)]))
     network, requests = with_maintenance(spec, stations, places, trace, network, requests)
     return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
+
+
+def hdd_queue_of(spec: SwiftSpec, trace: Trace) -> HddQueue:
+    """Return the queues of the hard disks.
+
+    A PUT or DELETE waits for the drives of all pieces, a GET for those that it reads, a HEAD for one. Background work
+    is left out.
+    """
+    accesses = np.where(rows_that(trace.op, "changes"), spec.pieces, np.where(trace.op == GET, spec.data_pieces, 1.0))
+    accesses[trace.op == LIST] = 0
+    return hdd_queue([spec.drives], trace, accesses, spec.total_drives)
 
 
 def _containers(spec: SwiftSpec, trace: Trace) -> tuple[NDArray[np.int64], int]:

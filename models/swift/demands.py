@@ -27,7 +27,7 @@ def demands(spec: SwiftSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | N
     found: dict[str, ServiceDemand | None] = {
         **{f"client.cpu.{op}": spec.client.cpu.get(op, ServiceDemand()) for op in ops},
         "network.latency": ServiceDemand(constant=spec.network.latency),
-        "network.internal_latency": ServiceDemand(constant=spec.network.internal_latency),
+        "hosts.internode.latency": ServiceDemand(constant=spec.hosts.internode.latency),
         **{f"proxies.cpu.{op}": spec.proxies.cpu.get(op) for op in ops},
         **{f"hosts.cpu.{op}": spec.hosts.cpu.get(op) for op in ops},
         **{path: getattr(spec.drives, path.partition(".")[2]) for path in drives},
@@ -52,7 +52,7 @@ def unused(spec: SwiftSpec, ops: Collection[Op]) -> list[str]:
         "proxies.node_timeout": not fails,
         "proxies.error_suppression_interval": not fails,
         "containers.timeout": not (writes and fails),
-        "stored.bytes_each": spec.auditor is None,
+        "stored.object_size": spec.auditor is None,
         "auditor.zero_byte_files_per_second": not spec.drives.lookup.takes_time,
         "hosts.workers": bool(spec.hosts.servers_per_port),
         "hosts.update_cpu": not writes,

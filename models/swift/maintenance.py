@@ -16,22 +16,22 @@ that are all where they belong:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network
-from models.network.route import Chance, Route, Visit, single
-from models.network.service_demand import ServiceDemand
+from models.network.route import Chance, Route, Visit
+from models.network.service_demand import NOTHING
 from models.network.station import Member, Station
-from models.shared.work import BEST_EFFORT, WORKERS, Work, with_works
+from models.shared.steps import Step, access, acquire, delay, hold, in_series, sometimes, use
+from models.shared.work import BEST_EFFORT, WORKERS, ObjectWork, with_works
 from models.swift.cluster.places import Places
 from models.swift.cluster.ring import Table
 from models.swift.cluster.stations import Stations
 from models.swift.requests.routes import several
-from models.swift.spec.sections import NOTHING
 from models.swift.spec.spec import SwiftSpec
 from traces.operations import rows_that
 from traces.random_streams import stream_id, uniforms
@@ -43,8 +43,6 @@ _LISTED = 0.1  # fraction of the passes of a replicator that list a partition (`
 _ROUNDS = 30  # in which the length of a pass and the writes that it finds are made to agree
 _MOST_WAITING = 32  # of what a worker should have begun; the rest is dropped, as it would begin later
 _CALL_WAYS = 4  # one-way latencies of a request on a new connection
-
-_Access = tuple[int | Member, ServiceDemand]
 
 
 def with_maintenance(
@@ -59,7 +57,7 @@ def with_maintenance(
     return with_works(works, stations.all, network, requests)
 
 
-def _works(spec: SwiftSpec, stations: Stations, places: Places, trace: Trace, table: int) -> Iterator[Work]:
+def _works(spec: SwiftSpec, stations: Stations, places: Places, trace: Trace, table: int) -> Iterator[ObjectWork]:
     if spec.auditor is not None:
         yield _audit(spec, stations, places, table)
         table += 1
@@ -73,35 +71,32 @@ def _works(spec: SwiftSpec, stations: Stations, places: Places, trace: Trace, ta
 # The auditor.
 
 
-def _audit(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> Work:
+def _audit(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> ObjectWork:
     """Return the reads of all objects by the auditor of each host."""
-    assert spec.auditor is not None and spec.stored.bytes_each is not None
+    assert spec.auditor is not None and spec.stored.object_size is not None
     auditor, drives = spec.auditor, spec.drives
-    size = -(-spec.stored.bytes_each // spec.data_pieces)
+    size = -(-spec.stored.object_size // spec.data_pieces)
     count = min(max(1, -(-size // drives.read_size)), _MOST_READS)
     drive = Member(table, 1, ("drive",))
     read, latency = (
         several(demand or NOTHING, count, 1, drives.read_size) for demand in (drives.read, drives.read_latency)
     )
-    each = [Visit(stations.drive_latency, latency)] if latency.takes_time else []
-    each.append(Visit(drive, read))
-    pause_s = size / count / auditor.bytes_per_second - _mean_s(each, size)
-    pause = [Visit(stations.latency, ServiceDemand(constant=pause_s))] if pause_s > 0 else []
-    visits = [Visit(Member(table, 2, ("cpu",)), auditor.cpu), Visit(drive, drives.lookup)]
-    visits = [visit for visit in visits if visit.demand.takes_time]
-    visits += [*each, *[*pause, *each] * (count - 1)]
+    each = access(drive, read, use(stations.drive_latency, latency))
+    pause = delay(stations.latency, max(0.0, size / count / auditor.bytes_per_second - _mean_s(each, size)))
+    visits = use(Member(table, 2, ("cpu",)), spec.hosts.cores.at_speed(auditor.cpu)) + use(drive, drives.lookup)
+    visits += each + (pause + each) * (count - 1)
     rows = _audited(spec, stations, places, "auditor", min(auditor.concurrency, drives.count))
     limits = auditor.files_per_second, auditor.bytes_per_second / max(size, 1), _most(_mean_s(visits, size))
-    return _endless("auditor", [Visit(Member(table, 0), NOTHING), *visits], rows, size, min(limits) * len(rows))
+    return _endless("auditor", acquire(Member(table, 0)) + visits, rows, size, min(limits) * len(rows))
 
 
-def _opened(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> Work:
+def _opened(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> ObjectWork:
     """Return the opening of all objects by the further process of each host, which looks for files without bytes."""
     assert spec.auditor is not None
-    lookup = Visit(Member(table, 1, ("drive",)), spec.drives.lookup)
+    lookup = access(Member(table, 1, ("drive",)), spec.drives.lookup)
     rows = _audited(spec, stations, places, "zero-byte auditor", 1)
-    rate_ops = min(spec.auditor.zero_byte_files_per_second, _most(_mean_s([lookup], 0))) * len(rows)
-    return _endless("zero-byte auditor", [Visit(Member(table, 0), NOTHING), lookup], rows, 0, rate_ops)
+    rate_ops = min(spec.auditor.zero_byte_files_per_second, _most(_mean_s(lookup, 0))) * len(rows)
+    return _endless("zero-byte auditor", acquire(Member(table, 0)) + lookup, rows, 0, rate_ops)
 
 
 def _audited(spec: SwiftSpec, stations: Stations, places: Places, name: str, at_once: int) -> Table:
@@ -120,7 +115,7 @@ def _audited(spec: SwiftSpec, stations: Stations, places: Places, name: str, at_
 # The replicator.
 
 
-def _replication(spec: SwiftSpec, stations: Stations, places: Places, trace: Trace, table: int) -> Work:
+def _replication(spec: SwiftSpec, stations: Stations, places: Places, trace: Trace, table: int) -> ObjectWork:
     """Return the passes of the replicators of all hosts; their pauses are spread over the pass."""
     assert spec.replicator is not None
     name = "replicator" if spec.ring.erasure is None else "reconstructor"
@@ -132,12 +127,12 @@ def _replication(spec: SwiftSpec, stations: Stations, places: Places, trace: Tra
     for _ in range(_ROUNDS):
         visits = _pass_of_partition(spec, stations, table, len(offsets), changes)
         workers, servers = spec.hosts.count * spec.replicator.concurrency, spec.total_drives * spec.drives.queue_depth
-        drive_s = _mean_s([visit for visit in visits if _is_drive(visit)], 0)
+        drive_s = _mean_s(filter(_is_drive, visits), 0)
         most = min(workers * _most(_mean_s(visits, 0)), servers * _most(drive_s))
         pass_s = jobs / most + spec.replicator.interval
         rate_ops = jobs / pass_s
         changes = written_ops * pass_s / (1 + len(offsets))
-    return _endless(name, [Visit(Member(table, 0), NOTHING), *visits], rows, 0, rate_ops)
+    return _endless(name, acquire(Member(table, 0)) + visits, rows, 0, rate_ops)
 
 
 def _partners(spec: SwiftSpec) -> list[int]:
@@ -170,7 +165,7 @@ def _compared(
     return np.column_stack(columns).astype(np.int32)
 
 
-def _pass_of_partition(spec: SwiftSpec, stations: Stations, table: int, partners: int, changes: float) -> list[Visit]:
+def _pass_of_partition(spec: SwiftSpec, stations: Stations, table: int, partners: int, changes: float) -> Step:
     """Return what a worker does with a partition: first its own hashes, then those of each partner in turn.
 
     Args:
@@ -178,48 +173,38 @@ def _pass_of_partition(spec: SwiftSpec, stations: Stations, table: int, partners
     """
     listed = _LISTED if spec.ring.erasure is None else 1.0
     visits = _hashes(spec, stations, Member(table, 1, ("cpu",)), Member(table, 2, ("drive",)), changes, listed)
-    latency_s = _CALL_WAYS * spec.network.internal_latency
+    call = delay(stations.latency, _CALL_WAYS * spec.hosts.internode.latency)
     for number in range(partners):
         threads, cpu, drive = (
             Member(table, 3 + 3 * number + k, ("partner", number, part))
             for k, part in enumerate(("threads", "cpu", "drive"))
         )
-        if latency_s:
-            visits.append(Visit(stations.latency, ServiceDemand(constant=latency_s)))
-        visits.append(Visit(threads, NOTHING))
-        visits += _hashes(spec, stations, cpu, drive, changes, 0.0)
-        visits.append(Visit(threads, NOTHING, releases=True))
+        visits += call + hold(threads, _hashes(spec, stations, cpu, drive, changes, 0.0))
     return visits
 
 
-def _hashes(
-    spec: SwiftSpec, stations: Stations, cpu: Member, drive: Member, changes: float, listed: float
-) -> list[Visit]:
+def _hashes(spec: SwiftSpec, stations: Stations, cpu: Member, drive: Member, changes: float, listed: float) -> Step:
     """Return the visits that read the hashes of a partition, and write them if suffixes have changed or are listed."""
     assert spec.replicator is not None
     drives = spec.drives
     changed = -math.expm1(-changes)
     suffixes = changes / changed if changed and changes < math.inf else 1.0
     read, write, sync = (demand or NOTHING for demand in (drives.read, drives.write, drives.sync))
-    reads: list[_Access] = [(stations.drive_latency, drives.read_latency.without_bytes), (drive, read.without_bytes)]
-    writes: list[_Access] = [
-        *([(drive, write.without_bytes)] if drives.write_size else []),
-        (drive, sync),
-        (drive, sync),
-    ]
-    of_change, of_list = Chance(changed), Chance(listed)
-    of_either = Chance(1 - (1 - changed) * (1 - listed))
+    reads = use(stations.drive_latency, drives.read_latency.without_bytes) + use(drive, read.without_bytes)
+    writes = (use(drive, write.without_bytes) if drives.write_size else ()) + use(drive, sync) * 2
+    of_either = 1 - (1 - changed) * (1 - listed)
+    return (
+        use(cpu, spec.hosts.cores.at_speed(spec.replicator.cpu))
+        + use(drive, drives.lookup)
+        + reads
+        + _with_probability(changed, reads + writes + use(drive, drives.lookup.scaled(suffixes)))
+        + _with_probability(listed, use(drive, drives.lookup))
+        + _with_probability(of_either, reads + writes)
+    )
 
-    def visits(places: Sequence[_Access], chance: Chance | None = None) -> list[Visit]:
-        return [Visit(place, demand, chance=chance) for place, demand in places]
 
-    found = [
-        *visits([(cpu, spec.replicator.cpu), (drive, drives.lookup), *reads]),
-        *visits([*reads, *writes, (drive, drives.lookup.scaled(suffixes))], of_change),
-        *visits([(drive, drives.lookup)], of_list),
-        *visits([*reads, *writes], of_either),
-    ]
-    return [visit for visit in found if visit.demand.takes_time and (visit.chance is None or visit.chance.probability)]
+def _with_probability(probability: float, step: Step) -> Step:
+    return sometimes([step], Chance(probability))[0] if probability else ()
 
 
 def _written_ops(trace: Trace) -> float:
@@ -235,12 +220,12 @@ def _worker(name: str, count: int, *indices: int | str) -> Station:
     return Station(name, WORKERS, Discipline.POOL, count, indices, queue_limit=_MOST_WAITING)
 
 
-def _endless(name: str, visits: list[Visit], rows: Table, size_bytes: int, rate_ops: float) -> Work:
+def _endless(name: str, step: Step, rows: Table, size_bytes: int, rate_ops: float) -> ObjectWork:
     """Return work without end."""
-    return Work(name, Route(name, (single(*visits),), BEST_EFFORT), rows, size_bytes, math.inf, 0.0, rate_ops)
+    return ObjectWork(name, Route(name, in_series(step), BEST_EFFORT), rows, size_bytes, math.inf, 0.0, rate_ops)
 
 
-def _mean_s(visits: list[Visit], size_bytes: int) -> float:
+def _mean_s(visits: Iterable[Visit], size_bytes: int) -> float:
     return float(sum(visit.mean_s(np.array([size_bytes]))[0] for visit in visits))
 
 

@@ -74,7 +74,7 @@ def _names(routes: Iterable[Route]) -> str:
 def _on_groups(network: Network, routes: Sequence[Route]) -> Iterator[str]:
     for g, group in enumerate(network.groups):
         bound = [r for r in routes if any(isinstance(v.station, Bound) and v.station.group == g for v in r.visits)]
-        places = [Bound(g, position) for position in range(group.members.shape[1])]
+        places = [Bound(g, position) for position in range(network.positions(group))]
         found = {k for place in places for k in stations_of(network, place) if network.stations[k].role != NOWHERE.role}
         members = names_of(network, sorted(found))
         how = _CHOICES[group.choice]

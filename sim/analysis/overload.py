@@ -122,15 +122,7 @@ def _least_s(station: Station, demand_s: float) -> float:
 
 def _station(network: Network, visit: Visit) -> Station:
     """Return one of the stations that may serve a visit."""
-    place = visit.station
-    if isinstance(place, Member):
-        place = network.placements[place.table][0, place.position]
-    elif isinstance(place, Bound):
-        group = network.groups[place.group]
-        place = group.members[0, place.position]
-        if group.table is not None:
-            place = network.placements[group.table][0, place]
-    return network.stations[int(place)]
+    return network.stations[network.first_station(visit.station)]
 
 
 def _offered_ops(trace: Trace) -> float:

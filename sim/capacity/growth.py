@@ -24,7 +24,7 @@ from traces.workload.sizes import FixedSize
 Value = TypeVar("Value", bound=float)
 
 
-class Range(Strict, Generic[Value]):
+class UncertainNumber(Strict, Generic[Value]):
     """An uncertain number; a plain number is an exact value.
 
     Triangular: from `low` to `high` with mode `likely`. Lognormal: `likely` is the median, `low` and `high` are the 5 %
@@ -37,7 +37,7 @@ class Range(Strict, Generic[Value]):
     distribution: Literal["triangular", "lognormal"] = "triangular"
 
     @model_validator(mode="after")
-    def _ascends(self) -> Range[Value]:
+    def _ascends(self) -> UncertainNumber[Value]:
         if not self.low <= self.likely <= self.high:
             raise ValueError(f"low, likely, high are {self.low:g}, {self.likely:g}, {self.high:g}; must be ascending")
         if self.distribution == "lognormal" and not self.low > 0:
@@ -61,7 +61,9 @@ class Range(Strict, Generic[Value]):
 
 def _as_range(value: Any) -> Any:
     return (
-        value if value is None or isinstance(value, dict | Range) else dict.fromkeys(("low", "likely", "high"), value)
+        value
+        if value is None or isinstance(value, dict | UncertainNumber)
+        else dict.fromkeys(("low", "likely", "high"), value)
     )
 
 
@@ -74,13 +76,15 @@ def _as_change(value: Any) -> Any:
 
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
-Uncertain = Annotated[Range[Annotated[Number, Field(ge=0)]], BeforeValidator(_as_range)]
-Change = Annotated[Range[Annotated[Number, BeforeValidator(_as_change), Field(gt=-1)]], BeforeValidator(_as_range)]
-Rates = Annotated[Range[Annotated[PerSecond, Field(gt=0)]], BeforeValidator(_as_range)]
-Sizes = Annotated[Range[Annotated[Bytes, Field(gt=0)]], BeforeValidator(_as_range)]
+Uncertain = Annotated[UncertainNumber[Annotated[Number, Field(ge=0)]], BeforeValidator(_as_range)]
+RelativeGrowth = Annotated[
+    UncertainNumber[Annotated[Number, BeforeValidator(_as_change), Field(gt=-1)]], BeforeValidator(_as_range)
+]
+Rates = Annotated[UncertainNumber[Annotated[PerSecond, Field(gt=0)]], BeforeValidator(_as_range)]
+Sizes = Annotated[UncertainNumber[Annotated[Bytes, Field(gt=0)]], BeforeValidator(_as_range)]
 
 
-class Objects(Strict):
+class ObjectGrowth(Strict):
     """Growth of the number of stored objects."""
 
     now: Uncertain | None = Field(None, description="Objects stored at month 0; absent: the spec's stored.objects.")
@@ -91,23 +95,27 @@ class Rate(Strict):
     """Growth of the arrival rate of an open loop."""
 
     now: Rates | None = Field(None, description="Requests per second at month 0; absent: the spec's workload.rate.")
-    growth: Change = Field(0.0, validate_default=True, description="Relative growth per month, such as 2% or 0.02.")
+    growth: RelativeGrowth = Field(
+        0.0, validate_default=True, description="Relative growth per month, such as 2% or 0.02."
+    )
 
 
 class ClientCount(Strict):
     """Growth of the number of clients of a closed loop."""
 
-    now: Annotated[Range[Annotated[Number, Field(ge=1)]], BeforeValidator(_as_range)] | None = Field(
+    now: Annotated[UncertainNumber[Annotated[Number, Field(ge=1)]], BeforeValidator(_as_range)] | None = Field(
         None, description="Clients at month 0; absent: the spec's workload.clients."
     )
-    growth: Change = Field(0.0, validate_default=True, description="Relative growth per month, such as 2% or 0.02.")
+    growth: RelativeGrowth = Field(
+        0.0, validate_default=True, description="Relative growth per month, such as 2% or 0.02."
+    )
 
 
 class Growth(Strict):
     """Growth of a store by month."""
 
     months: int = Field(ge=1, le=240, description="Number of months to plan.")
-    objects: Objects | None = Field(None, description="Stored objects; absent: constant, as in the spec.")
+    objects: ObjectGrowth | None = Field(None, description="Stored objects; absent: constant, as in the spec.")
     rate: Rate | None = Field(None, description="Arrival rate of an open loop; absent: as in the spec.")
     clients: ClientCount | None = Field(None, description="Clients of a closed loop; absent: as in the spec.")
     object_size: Sizes | None = Field(None, description="Size of stored and requested objects; absent: the spec's.")
@@ -175,7 +183,7 @@ def scenarios(growth: Growth, seed: int) -> list[Scenario]:
     return [Scenario(**{name: float(values[k]) for name, values in drawn.items()}) for k in range(growth.scenarios)]
 
 
-def _uncertain(growth: Growth) -> Iterator[tuple[str, Range[float]]]:
+def _uncertain(growth: Growth) -> Iterator[tuple[str, UncertainNumber[float]]]:
     """Yield the growth's factors under their names in `Scenario`."""
     load = growth.rate or growth.clients
     given = {
@@ -185,7 +193,7 @@ def _uncertain(growth: Growth) -> Iterator[tuple[str, Range[float]]]:
         "load_growth": load and load.growth,
         "object_bytes": growth.object_size,
     }
-    yield from ((name, cast("Range[float]", value)) for name, value in given.items() if value is not None)
+    yield from ((name, cast("UncertainNumber[float]", value)) for name, value in given.items() if value is not None)
 
 
 def check_growth(spec: Spec, growth: Growth) -> None:

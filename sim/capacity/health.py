@@ -14,12 +14,14 @@ from typing import Any
 
 from models.capabilities import Growth
 from models.store import Spec, store_of
-from sim.analysis.bounds import bounds_of
+from sim.analysis.bounds import saturation_of
 from sim.capacity.timeline import WARM_UP, phases
 from sim.experiments.measures import Measures
+from sim.json_form import to_json
 from sim.parallel.result_cache import ResultFolder, content_key
 from sim.replication.replicate import replicate
 from sim.replication.slo import UTILIZATION, Slo, SloResult
+from sim.replication.steadiness import Unsettled
 from sim.replication.warm_up import settled
 from sim.simulate import simulate
 from traces.errors import InputError
@@ -67,6 +69,7 @@ class HealthAssessment:
         created_ops: objects that the simulated requests create less those that they delete, in 1/s; None: the store was
             not simulated, or not each phase of its workload.
         visits: of the simulations.
+        unsettled: why the simulated windows are too short; empty if they are not.
     """
 
     loads: dict[str, float]
@@ -75,6 +78,7 @@ class HealthAssessment:
     slos: dict[str, SloResult] = field(default_factory=dict)
     created_ops: float | None = None
     visits: int = 0
+    unsettled: list[Unsettled] = field(default_factory=list)
 
     @property
     def reason(self) -> str | None:
@@ -93,7 +97,8 @@ class HealthAssessment:
     def to_json(self) -> dict[str, Any]:
         """Return JSON values for results."""
         slos = {text: vars(result) for text, result in self.slos.items()}
-        return {"fill_fraction": self.fill_fraction, "loads": self.loads, "slos": slos, "reason": self.reason}
+        health = {"fill_fraction": self.fill_fraction, "loads": self.loads, "slos": slos, "reason": self.reason}
+        return health | {"unsettled": to_json(self.unsettled)}
 
     def to_cache(self) -> dict[str, Any]:
         """Return all fields as JSON values."""
@@ -102,7 +107,9 @@ class HealthAssessment:
     @staticmethod
     def from_cache(data: dict[str, Any]) -> HealthAssessment:
         """Create the assessment from the result of `to_cache`."""
-        return HealthAssessment(**data | {"slos": {text: SloResult(**result) for text, result in data["slos"].items()}})
+        slos = {text: SloResult(**result) for text, result in data["slos"].items()}
+        short = [Unsettled(**each) for each in data["unsettled"]]
+        return HealthAssessment(**data | {"slos": slos, "unsettled": short})
 
 
 class HealthAssessor:
@@ -175,7 +182,13 @@ def assess(health_check: HealthCheck) -> HealthAssessment:
     created_ops = (
         sum(map(_created_ops, measures)) / len(all_phases) if _creates_in(relevant_phases, all_phases) else None
     )
-    return replace(assessment, slos=slos, created_ops=created_ops, visits=sum(m.engine.visits for m in measures))
+    return replace(
+        assessment,
+        slos=slos,
+        created_ops=created_ops,
+        visits=sum(m.engine.visits for m in measures),
+        unsettled=[each for m in measures if not m.overloaded for each in m.unsettled],
+    )
 
 
 def _creates_in(simulated: Sequence[Spec], all_phases: Sequence[Spec]) -> bool:
@@ -215,12 +228,9 @@ def _loads(spec: Spec, seed: int) -> dict[str, float]:
     if rate_ops is None:
         return {}
     short = _short(spec)
-    found = bounds_of(short, generate(short.workload, seed))
     loads: dict[str, float] = {}
-    for row in found.stations:
-        if row.max_throughput_ops and row.servers is not None:
-            load = rate_ops / row.max_throughput_ops
-            loads[row.role] = max(loads.get(row.role, 0.0), load)
+    for resource, most_ops in saturation_of(short, generate(short.workload, seed)):
+        loads[resource.role] = max(loads.get(resource.role, 0.0), rate_ops / most_ops)
     return loads
 
 

@@ -22,7 +22,7 @@ from sim.capacity.health import HealthAssessment, HealthAssessor, HealthCheck, s
 from sim.capacity.timeline import MOST_OBJECTS
 from sim.replication.slo import Slo
 
-Kind = Literal["state", "station", "slo"]
+LimitKind = Literal["state", "station", "slo"]
 
 RANGE = 0.1, 0.9
 """The quantiles over scenarios that a limit's range spans."""
@@ -86,7 +86,7 @@ class Limit:
     """
 
     name: str
-    kind: Kind
+    kind: LimitKind
     month: Months
     objects: float | None
     fraction: float
@@ -244,11 +244,11 @@ def _assessed_limits(
 
 def _tests(
     store: GrowingStore, assessments: Sequence[HealthAssessment]
-) -> dict[tuple[str, Kind], Callable[[HealthAssessment], bool]]:
+) -> dict[tuple[str, LimitKind], Callable[[HealthAssessment], bool]]:
     """Return tests whether a limit is exceeded, by its name and kind; of stations, those exceeded in an assessment."""
     most = store.growth.utilization
     roles = {role: None for health in assessments for role, load in health.loads.items() if load >= most}
-    tests: dict[tuple[str, Kind], Callable[[HealthAssessment], bool]] = {}
+    tests: dict[tuple[str, LimitKind], Callable[[HealthAssessment], bool]] = {}
     for role in roles:
         tests[f"{role} saturated" if most == 1 else f"{role} above {most:.0%}", "station"] = (
             lambda health, role=role: health.loads.get(role, 0.0) >= most  # type: ignore[misc]
@@ -268,7 +268,7 @@ def _bisect(store: GrowingStore, searches: Sequence[_Search], assess: HealthAsse
 
 
 def _assessed_evidence(
-    store: GrowingStore, expected: Scenario, month: float, kind: Kind, assess: HealthAssessor
+    store: GrowingStore, expected: Scenario, month: float, kind: LimitKind, assess: HealthAssessor
 ) -> Evidence:
     """Return the assessments of the month and of the one before it."""
     at = store.growth.months if math.isinf(month) else int(month)
@@ -286,7 +286,7 @@ def _elsewhere(assessments: Sequence[HealthAssessment]) -> str:
 
 
 def _limit(
-    store: GrowingStore, name: str, kind: Kind, month: float, months: Sequence[float], objects: float | None,
+    store: GrowingStore, name: str, kind: LimitKind, month: float, months: Sequence[float], objects: float | None,
     evidence: Evidence,
 ) -> Limit:  # fmt: skip
     fraction = float(np.mean([m <= store.growth.months for m in months]))

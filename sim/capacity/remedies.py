@@ -29,7 +29,7 @@ _HELP = 0.01  # smaller improvements are due to chance
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangedStore:
     """Values that are changed together.
 
     Attributes:
@@ -58,7 +58,7 @@ class Trial:
             a cheaper change holds.
     """
 
-    change: Change
+    change: ChangedStore
     finding: HealthAssessment
     holds: bool
     fraction: float | None = None
@@ -92,7 +92,7 @@ class Search:
 
     def best(self) -> Trial | None:
         """Return the cheapest change that holds in at least `SURE` of the scenarios; None: none does."""
-        as_it_is = self._sure(self._tried([Change({}, self._store, None if self._price is None else 0.0)]))
+        as_it_is = self._sure(self._tried([ChangedStore({}, self._store, None if self._price is None else 0.0)]))
         if as_it_is:
             return as_it_is
         singles = self._tried(list(self._singles()))
@@ -107,7 +107,7 @@ class Search:
     def _price(self) -> float | None:
         return cost(self._store.spec)
 
-    def _tried(self, changes: Sequence[Change]) -> list[Trial]:
+    def _tried(self, changes: Sequence[ChangedStore]) -> list[Trial]:
         """Assess changes at the end of the period in the likely scenario; returns the cheapest first."""
         end = self._store.growth.months
         assessments = self._assess([change.store.at(self._expected, end) for change in changes])
@@ -147,20 +147,20 @@ class Search:
         better = [slo for slo in violated if slo.text in after.slos and _is_better(slo, after, before)]
         return bool(eased or emptier or better)
 
-    def _singles(self) -> Iterator[Change]:
+    def _singles(self) -> Iterator[ChangedStore]:
         for values in candidates(self._store, self._expected):
             change = self._change(values)
             if change is not None:
                 yield change
 
-    def _pairs(self, trials: Sequence[Trial]) -> Iterator[Change]:
+    def _pairs(self, trials: Sequence[Trial]) -> Iterator[ChangedStore]:
         for a, b in itertools.combinations(trials, 2):
             if not a.change.values.keys() & b.change.values.keys():
                 change = self._change({**a.change.values, **b.change.values})
                 if change is not None:
                     yield change
 
-    def _change(self, values: Mapping[str, Any]) -> Change | None:
+    def _change(self, values: Mapping[str, Any]) -> ChangedStore | None:
         """Return the change; None: the spec refuses it, for example if there are too few hosts for an erasure code."""
         try:
             spec = spec_of(override(self._data, [f"{path}={value}" for path, value in values.items()]), "change")
@@ -169,7 +169,7 @@ class Search:
         price = cost(spec)
         extra = None if price is None or self._price is None else price - self._price + self._moving_cost(spec)
         sized = with_object_size(spec, self._store.health_check.seed)
-        return Change(values, replace(self._store, spec=sized), extra)
+        return ChangedStore(values, replace(self._store, spec=sized), extra)
 
     def _moving_cost(self, spec: Spec) -> float:
         """Return the cost of moving to the changed store, without that of added hardware."""

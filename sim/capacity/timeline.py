@@ -24,7 +24,9 @@ from models.store import Spec, required, store_of
 from sim.json_form import to_json
 from sim.parallel.process_pool import process_map
 from sim.parallel.result_cache import ResultFolder, content_key
-from sim.replication.summaries import CONFIDENCE, Figure
+from sim.replication.steadiness import Unsettled
+from sim.replication.summaries import CONFIDENCE, Figure, Replication, Replications
+from sim.replication.warm_up import settled
 from sim.saturation.capacity import capacity_of
 from sim.simulate import EngineName, simulate
 from sim.verdict.extra_attempts import ExtraAttempts, extra_attempts
@@ -33,7 +35,7 @@ from sim.verdict.verdict import LoadVerdict, verdict_on_run
 from traces.errors import InputError
 from traces.operations import ops_that
 from traces.run import Run
-from traces.statistics.summary import Floats, describe, subjects_of, too_few
+from traces.statistics.summary import Floats, describe, ops_of, subjects_of, too_few
 from traces.workload.generate import generate
 from traces.workload.keys import UniformKeys, WriteOnceReadOnce
 
@@ -52,7 +54,7 @@ State = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Plan:
+class TimelinePlan:
     """The states to simulate.
 
     Attributes:
@@ -93,7 +95,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Window:
+class StateWindow:
     """A state to simulate: everything that its result depends on."""
 
     spec: Spec
@@ -116,8 +118,8 @@ class Timeline:
             "throughput_bytes", "latency_s": {"mean", "min", "p25", …}, "interval": {"throughput_ops": [low, high],
             "latency_s": {"mean", "p50", "p99"}}, "busiest": {"role", "utilization"}, "few": […]}, …}, …}``, with the
             verdict on the load and `extra`, what retries and hedges cost (of the heavier window, if there are two),
-            and figures of the store's growth for the
-            state, and for the transition from the previous state
+            `unsettled`, why its windows are too short (`sim.replication.steadiness`),
+            and figures of the store's growth for the state, and for the transition from the previous state
             (`models.capabilities.Growth`).
         effects: effects that begin between the first state and the last.
         columns: the figures of states to show in a table.
@@ -150,7 +152,7 @@ class Timeline:
 
 def timeline(
     spec: Spec,
-    plan: Plan,
+    plan: TimelinePlan,
     *,
     seed: int = 0,
     engine: EngineName = "compiled",
@@ -171,7 +173,7 @@ def timeline(
         InputError: the store has no state that grows, or a worker was killed.
     """
     growth = growth_of(spec)
-    windows = [Window(growth.grown(spec, objects), plan.window_s, seed, engine) for objects in plan.objects]
+    windows = [StateWindow(growth.grown(spec, objects), plan.window_s, seed, engine) for objects in plan.objects]
     results: list[State | None] = [cache.find(window.key) if cache else None for window in windows]
     missing = [i for i, result in enumerate(results) if result is None]
     progress(len(results) - len(missing))
@@ -203,11 +205,11 @@ def growth_of(spec: Spec) -> Growth[Any]:
     return required(store_of(spec).growth, spec, "growth", "timeline")
 
 
-def simulated(window: Window) -> State:
+def simulated(window: StateWindow) -> State:
     """Simulate a state."""
     state: State = {}
     verdicts: list[tuple[LoadVerdict, ExtraAttempts | None]] = []
-    engine = {"wall_s": 0.0, "visits": 0}
+    engine, short = {"wall_s": 0.0, "visits": 0}, list[Unsettled]()
     for spec in phases(window.spec, window.window_s):
         trace = generate(spec.workload, window.seed)
         run = simulate(spec, trace, seed=window.seed, engine=window.engine)
@@ -215,10 +217,17 @@ def simulated(window: Window) -> State:
         verdict = verdict_on_run(run, capacity_of(spec, trace, end_s=last_end_s([load_of(run)])))
         verdicts += [] if verdict is None else [(verdict, _extra(run, spec, verdict))]
         overloaded = verdict is not None and verdict.overloaded
+        short += [] if overloaded else _unsettled(run, window)
         state["ops"] |= {op: _figures(run, op, window.window_s, overloaded) for op in subjects_of(run)}
         engine = {name: engine[name] + run.info["engine"][name] for name in engine}
     worst, extra = max(verdicts, key=lambda each: each[0].severity, default=(None, None))
-    return state | {"load": to_json(worst), "extra": to_json(extra), "engine": engine}
+    return state | {"load": to_json(worst), "extra": to_json(extra), "unsettled": to_json(short), "engine": engine}
+
+
+def _unsettled(run: Run, window: StateWindow) -> list[Unsettled]:
+    """Return why a window is too short, without its warm-up."""
+    rest = settled(run, dict.fromkeys(ops_of(run), WARM_UP * window.window_s))
+    return Replications((Replication.of(rest, window.seed, load_of(run)),)).unsettled
 
 
 def _extra(run: Run, spec: Spec, verdict: LoadVerdict) -> ExtraAttempts | None:

@@ -57,9 +57,10 @@ def are_keys_even(network: Network, requests: Requests, route: int) -> bool:
     lengths = {len(network.placements[place.table]) for place in places if isinstance(place, Member)}
     hashes = requests.key_hash[requests.route == route]
     for rows in lengths:
-        counts = np.bincount((hashes % np.uint64(rows)).astype(np.int64), minlength=rows)
+        counts = np.unique(hashes % np.uint64(rows), return_counts=True)[1]
         mean = len(hashes) / rows
-        if float(((counts - mean) ** 2).sum()) / mean > scipy.special.chdtri(rows - 1, _LEVEL):
+        apart = float(((counts - mean) ** 2).sum()) + (rows - len(counts)) * mean**2
+        if apart / mean > scipy.special.chdtri(rows - 1, _LEVEL):
             return False
     return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,13 @@ from sim.demands.visit_places import (
     stations_of,
     visits_together,
 )
-from sim.engine.outcome import Floats, Program
+from sim.engine.outcome import Floats
 from traces.errors import InputError
 from traces.workload.distributions import Deterministic, Shape
 
-_BLOCK = 4096
+BLOCK = 4096
 """Requests whose demands are drawn at a time. It affects results, because sums are rounded by block."""
+_KEPT = 5 * BLOCK  # requests, at most, whose sheets are kept for the second pass
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,11 @@ _Chunks = Callable[[], Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]]
 
 
 def mean_demands(
-    network: Network, requests: Requests, any_keys: Collection[int] = (), settled: bool = False
+    network: Network,
+    requests: Requests,
+    any_keys: Collection[int] = (),
+    settled: bool = False,
+    even_clients: bool = False,
 ) -> Demands:
     """Return the expected demands of all rows of `requests`, each counted once, from the means of service demands.
 
@@ -125,6 +130,7 @@ def mean_demands(
         any_keys: routes whose demands are those expected of other keys, which select all rows of placement tables
             equally often. Holding times of tokens are those of the keys at hand.
         settled: whether the run is long enough for branches that no stage needs to get the tokens that they wait for.
+        even_clients: whether all client machines issue equally many requests, as in an open loop.
 
     Raises:
         InputError: there are no requests, or the network has an unsupported feature.
@@ -135,37 +141,22 @@ def mean_demands(
         made, lambda demand: demand if isinstance(demand.distribution, Deterministic) else demand.scaled(0.0)
     )
 
+    block = at_a_time(network, requests, BLOCK)
+
+    @cache
+    def chunk(first: int) -> tuple[Sheet, Sheet, NDArray[np.int64]]:
+        count = min(block, len(requests) - first)
+        means, leasts = (draw_sheet(drawn, requests, 0, first, count) for drawn in (mean, least))
+        return means, leasts, np.zeros(count, np.int64)
+
+    kept = chunk if len(requests) <= _KEPT else chunk.__wrapped__
+
     def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
-        block = at_a_time(network, requests, _BLOCK)
-        for first in range(0, len(requests), block):
-            count = min(block, len(requests) - first)
-            means, leasts = (draw_sheet(drawn, requests, 0, first, count) for drawn in (mean, least))
-            yield means, leasts, np.zeros(count, np.int64)
+        return map(kept, range(0, len(requests), block))
 
     routes = np.unique(requests.route).tolist()
-    sums = _Sums(network, routes, bool(requests.background), expected=True, any_keys=any_keys, settled=settled)
+    sums = DemandSums(network, routes, bool(requests.background), True, any_keys, settled, even_clients)
     return sums.demands(chunks)
-
-
-def drawn_demands(program: Program, winner: NDArray[np.int16]) -> Demands:
-    """Return the demands drawn by the requests of a run, for which operational laws hold exactly.
-
-    Args:
-        program: the program of the run.
-        winner: number of the successful attempt of each request, from 1; 0: none, and the request is excluded.
-
-    Raises:
-        InputError: as for `mean_demands`.
-    """
-
-    def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
-        block = min(_BLOCK, program.chunk)
-        for first in range(0, len(winner), block):
-            sheet = program.draw(first, min(block, len(winner) - first))
-            yield sheet, sheet, winner[first : first + len(sheet)].astype(np.int64) - 1
-
-    routes = sorted({k for sheet, _, _ in chunks() for k in np.unique(sheet.route).tolist()})
-    return _Sums(program.network, routes, bool(program.background), expected=False).demands(chunks)
 
 
 def with_service_demands(network: Network, change: Callable[[ServiceDemand], ServiceDemand]) -> Network:
@@ -188,12 +179,12 @@ def with_all_visits(network: Network) -> Network:
     return with_visits(network, lambda visit: replace(visit, demand=visit.demand_if_made, chance=None))
 
 
-class _Sums:
+class DemandSums:
     """Sums over the requests of a network, by place."""
 
     def __init__(
         self, network: Network, routes: list[int], background: bool, expected: bool,
-        any_keys: Collection[int] = (), settled: bool = False,
+        any_keys: Collection[int] = (), settled: bool = False, even_clients: bool = False,
     ):  # fmt: skip
         feature = uncounted_feature(network)
         if feature is not None:
@@ -201,7 +192,7 @@ class _Sums:
         self.network, self.expected = network, expected
         self.order = parents_first(network)
         own = set(any_keys).union(set(network.with_sub_requests(any_keys)).difference(routes))
-        self.places = Places(network, network.with_sub_requests(routes), expected, own)
+        self.places = Places(network, network.with_sub_requests(routes), expected, own, even_clients)
         self.work = StationWork(network, self.places, background)
         shape = (len(network.routes), len(self.places))
         self.present = np.zeros(len(network.routes))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.network.joined_table import take
 from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
 from models.network.route import Route, Visit
@@ -46,29 +47,21 @@ class Resource:
 
 def stations_of(network: Network, where: int | Member | Bound) -> list[int]:
     """Return all stations at which a visit may be served."""
-    if isinstance(where, Bound):
-        return [int(k) for k in np.unique(_members(network, where))]
-    if isinstance(where, Member):
-        return [int(k) for k in np.unique(network.placements[where.table][:, where.position])]
-    return [int(where)]
+    if not isinstance(where, Member | Bound):
+        return [int(where)]
+    return [int(k) for k in np.flatnonzero(_counts(network, where))]
 
 
 def stations_by_visits(network: Network, where: int | Member | Bound) -> Floats:
     """Return the fraction of visits at each station, shape (stations,), if keys and members are even."""
-    if isinstance(where, Bound):
-        found = _members(network, where)
-    elif isinstance(where, Member):
-        found = network.placements[where.table][:, where.position]
-    else:
-        found = np.array([where])
-    return np.bincount(found.ravel(), minlength=len(network.stations)) / found.size
+    counts = _counts(network, where)
+    return np.asarray(counts / counts.sum(), np.float64)
 
 
-def _members(network: Network, bound: Bound) -> NDArray[np.int32]:
-    """Return the station of each member, shape (rows, members): one row, or one per row of the placement table."""
-    group = network.groups[bound.group]
-    members = group.members[~_absent(network, bound.group), bound.position]
-    return members[None, :] if group.table is None else network.placements[group.table][:, members]
+def _counts(network: Network, where: int | Member | Bound) -> NDArray[np.int64]:
+    """Return how often a visit is at each station for all keys and members that are ever present, (stations,)."""
+    present = ~_absent(network, where.group) if isinstance(where, Bound) else None
+    return network.station_counts(where, present)
 
 
 def _absent(network: Network, number: int) -> NDArray[np.bool_]:
@@ -79,8 +72,8 @@ def _absent(network: Network, number: int) -> NDArray[np.bool_]:
         of_kind[kind] = {a.member for a in mine if kind is ActionKind.JOIN or a.at_s == 0.0}
     gone = list(of_kind[ActionKind.LEAVE] - of_kind[ActionKind.JOIN])
     named = np.arange(len(group.members))
-    if group.table is not None:
-        named = network.placements[group.table][0, group.members[:, 0]]
+    if group.table is not None and network.is_named(group):
+        named = take(network.placements[group.table], np.zeros(1, np.int64), group.members[:, 0])[0]
     absent = np.isin(named, gone)
     return absent & ~absent.all()
 
@@ -284,7 +277,10 @@ class Places:
         fastest, slowest: maximum and minimum speed in the scenario of a place's stations, shape (places,).
     """
 
-    def __init__(self, network: Network, routes: Iterable[int], expected: bool, any_keys: Collection[int] = ()):
+    def __init__(
+        self, network: Network, routes: Iterable[int], expected: bool,
+        any_keys: Collection[int] = (), even_clients: bool = False,
+    ):  # fmt: skip
         """Number the places.
 
         Args:
@@ -292,7 +288,9 @@ class Places:
             routes: those requested.
             expected: whether fractions are expectations, not those of one run.
             any_keys: routes whose keys select all rows of placement tables equally often in expectation.
+            even_clients: whether all client machines issue equally many requests, as in an open loop.
         """
+        self._even_clients = even_clients
         self.network, self.expected, self.stations = network, expected, len(network.stations)
         self.columns: Floats = np.empty((0, self.stations))
         self.known_fraction: NDArray[np.bool_] = np.empty(0, bool)
@@ -317,8 +315,7 @@ class Places:
         even = self._has_known_fraction(route, bound)
         if (bound, even) in self._place:
             return
-        members = _members(self.network, bound)
-        fraction = np.bincount(members.ravel(), minlength=self.stations) / members.size
+        fraction = stations_by_visits(self.network, bound)
         if fraction.max() == 1.0:  # all members have this station in common
             self._place[bound, even] = int(fraction.argmax())
             return
@@ -327,7 +324,7 @@ class Places:
         self.known_fraction = np.append(self.known_fraction, even)
 
     def _add_spread(self, routes: Collection[int]) -> None:
-        """Add the columns of placement tables whose stations are alike, but for those that stand for no visit."""
+        """Add the columns of placement tables whose stations are equal, but for those that stand for no visit."""
         visits = (visit.station for k in routes for visit in self.network.routes[k].visits)
         members = dict.fromkeys(place for place in visits if isinstance(place, Member))
         if not members:
@@ -340,8 +337,7 @@ class Places:
         changed = targets(self.network, ActionKind.SPEED)
         fractions: list[Floats] = []
         for member in members:
-            column = self.network.placements[member.table][:, member.position]
-            fraction = np.where(absent, 0.0, np.bincount(column, minlength=self.stations) / len(column))
+            fraction = np.where(absent, 0.0, stations_by_visits(self.network, member))
             used = np.flatnonzero(fraction)
             if len(used) and (kind[used] == kind[used[0]]).all() and not changed.intersection(used.tolist()):
                 self._spread[member] = self.stations + len(fractions)
@@ -360,7 +356,8 @@ class Places:
         return spread
 
     def _has_known_fraction(self, route: Route, bound: Bound) -> bool:
-        return self.expected and is_even(self.network, route, bound.group)
+        of_client = self._even_clients and self.network.groups[bound.group].choice is Choice.CLIENT
+        return self.expected and (of_client or is_even(self.network, route, bound.group))
 
     def __len__(self) -> int:
         return self.stations + len(self.columns)
@@ -393,9 +390,9 @@ class Places:
             if not isinstance(where, Bound):
                 continue
             if is_keyed(self.network, route, where.group):
-                members = _members(self.network, where)
-                row, member = ((key_hash % np.uint64(count)).astype(np.int64) for count in members.shape)
-                places[:, v] = members[row, member]
+                members = np.flatnonzero(~_absent(self.network, where.group))
+                chosen = members[(key_hash % np.uint64(len(members))).astype(np.int64)]
+                places[:, v] = self.network.stations_of_members(where, key_hash, chosen)
             else:
                 places[:, v] = self._place[where, self._has_known_fraction(route, where)]
         return places

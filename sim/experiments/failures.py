@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from models.store import Spec, spec_of
@@ -24,7 +24,8 @@ from sim.json_form import to_json
 from sim.parallel.process_pool import process_map
 from sim.replication.replicate import seed_of
 from sim.replication.slo import UTILIZATION, Slo, overall
-from sim.replication.summaries import CONFIDENCE, Figure
+from sim.replication.steadiness import Unsettled
+from sim.replication.summaries import CONFIDENCE, Figure, Replications
 from sim.saturation.capacity import capacity_of
 from sim.simulate import simulate
 from sim.verdict.extra_attempts import ExtraAttempts, extra_attempts
@@ -79,9 +80,10 @@ def failures(
         progress: called with the number of pairs of runs done.
 
     Returns:
-        ``{"spec", "at_s", "until_s", "end_s", "slos", "seed", "precision", "confidence", "load", "extra", "failures":
-        […], "unknowns", "engine": {"name", "wall_s", "visits"}}``; `load` is the verdict on the load of the healthy
-        store, `extra` what retries and hedges cost there, `unknowns` what is drawn. A failure is
+        ``{"spec", "at_s", "until_s", "end_s", "slos", "seed", "precision", "confidence", "load", "extra",
+        "unsettled": {window: […]}, "failures": […], "unknowns", "engine": {"name", "wall_s", "visits"}}``; `load` is
+        the verdict on the load of the healthy store, `extra` what retries and hedges cost there, `unsettled` why
+        windows of it are too short (`sim.replication.steadiness`), `unknowns` what is drawn. A failure is
         ``{"failure", "event", "replications", "precise", "notes", "errors", "remedies", "windows": {"before": …,
         "during": …, "after": …}, "timeline"}``; `notes` are sentences without a full stop, `errors` is the fraction of
         the requests that fail during it, `remedies` has the changes of `failing.remedies` with which fewer do, and
@@ -133,6 +135,7 @@ def failures(
         "confidence": CONFIDENCE,
         "load": to_json(load),
         "extra": to_json(_extra(healthy, spec, load)),
+        "unsettled": {} if load is not None and load.overloaded else to_json(_unsettled(healthy)),
         "failures": rows,
         "unknowns": [] if experiment.draws is None else to_json(list(experiment.draws.unknowns)),
         "engine": {"name": settings.engine, **{k: sum(e[k] for e in engines) for k in ("wall_s", "visits")}},
@@ -147,6 +150,15 @@ def _verdict(healthy: Sequence[WindowedRun], spec: Spec, seed: int) -> LoadVerdi
         return None
     capacity = capacity_of(spec, generate(spec.workload, seed), end_s=last_end_s(loads))
     return verdict_of(loads, [run.stations for run in known], capacity)
+
+
+def _unsettled(healthy: Sequence[WindowedRun]) -> dict[str, list[Unsettled]]:
+    """Return why each window of the healthy store is too short for what is read from it."""
+    found = {}
+    for name in healthy[0].windows:
+        runs = tuple(replace(run.windows[name], load=run.load) for run in healthy)
+        found[name] = Replications(runs).unsettled
+    return found
 
 
 def _extra(healthy: Sequence[WindowedRun], spec: Spec, load: LoadVerdict | None) -> ExtraAttempts | None:

@@ -1,7 +1,7 @@
 """Figures of replications with their intervals, without samples: small enough to be stored for each point of a sweep.
 
 Estimates need the merged samples of all replications, so they are recorded after each batch: two points of a sweep can
-then be paired over their common replications, as `sim.replication.summaries.paired` does with samples.
+then be paired over their common replications.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def extra_attempts_of(measures: Measures, client: ClientPolicies) -> ExtraAttemp
 
 
 def difference(base: Measures, other: Measures, confidence: float = CONFIDENCE) -> Differences:
-    """Return the paired differences `other` - `base` (see `summaries.paired`); both have the same seeds.
+    """Return the paired differences `other` - `base`; both have the same seeds, so common random numbers.
 
     If one has more replications than the other, the additional ones are ignored. If one is overloaded, differences of
     latencies have no bounds, and neither have those of quantiles that too few requests of one support.

@@ -19,7 +19,7 @@ from models.store import Spec
 from sim.experiments.measures import Measures
 from sim.experiments.sweep import Point, Settings
 from sim.replication.replicate import seed_of
-from sim.replication.slo import Slo, SloResult, Verdict
+from sim.replication.slo import ObjectiveVerdict, Slo, SloResult
 from traces.errors import InputError
 
 _Z = 1.959964  # of an interval at 95 %
@@ -78,7 +78,7 @@ class MetProbability:
         return [text for text, each in self.objectives.items() if each.requests_needed is not None]
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ObjectiveVerdict:
         """Whether the objectives are met with the required probability; too few requests support no verdict."""
         if self.few:
             return "unsure"

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.spec.field_paths import resolved
-from sim.experiments.goal import Target
+from sim.experiments.find.goal import OpLatency
 from sim.experiments.measures import Measures
-from sim.experiments.sweep import Job, Point, sweep
+from sim.experiments.sweep import Point, PointTask, sweep
 from sim.experiments.variants import Variants, assignment
 from sim.parallel.result_cache import ResultFolder
 from sim.replication.summaries import CONFIDENCE, Figure, Interval, SignedFigure
@@ -35,7 +35,7 @@ _DIGITS = 5
 
 
 @dataclass(frozen=True)
-class Range:
+class NumberRange:
     """The range of a number.
 
     Attributes:
@@ -84,7 +84,7 @@ class Screening:
         parameters: the strongest first.
     """
 
-    target: Target
+    target: OpLatency
     trajectories: int
     simulated: int
     seed: int
@@ -111,8 +111,8 @@ class _Axis:
 
 def sensitivity(
     variants: Variants,
-    ranges: Sequence[Range],
-    target: Target,
+    ranges: Sequence[NumberRange],
+    target: OpLatency,
     *,
     trajectories: int = 10,
     confidence: float = CONFIDENCE,
@@ -144,9 +144,9 @@ def sensitivity(
     points = [tuple(axis.value(x) for axis, x in zip(axes, row, strict=True)) for row in drawn.tolist()]
     logs = np.log(np.array(points, np.float64))
     variables = [[assignment(axis.path, x) for axis, x in zip(axes, point, strict=True)] for point in points]
-    jobs = [Job(variants.spec(each), variants.settings) for each in variables]
+    jobs = [PointTask(variants.spec(each), variants.settings) for each in variables]
     results = sweep(jobs, workers=variants.workers, cache=cache, progress=progress)
-    (base,) = sweep([Job(variants.spec(), variants.settings)], workers=variants.workers, cache=cache)
+    (base,) = sweep([PointTask(variants.spec(), variants.settings)], workers=variants.workers, cache=cache)
     log_latency = _log_latencies(variables, results, target)
     if np.ptp(log_latency) == 0:
         raise InputError(f"target {target}: none of {', '.join(axis.path for axis in axes)} affects it")
@@ -209,7 +209,7 @@ def _trajectories(axes: Sequence[_Axis], count: int, seed: int) -> Floats:
     return drawn
 
 
-def _axis(variants: Variants, requested: Range) -> _Axis:
+def _axis(variants: Variants, requested: NumberRange) -> _Axis:
     path = resolved(variants.spec(), requested.path, counted=True)
     low, high = (variants.number(path, text) for text in (requested.low, requested.high))
     if low is None or high is None or not 0 < low < high:
@@ -223,7 +223,7 @@ def _axis(variants: Variants, requested: Range) -> _Axis:
     return axis
 
 
-def _log_latencies(points: Sequence[Sequence[str]], results: Sequence[Point], target: Target) -> Floats:
+def _log_latencies(points: Sequence[Sequence[str]], results: Sequence[Point], target: OpLatency) -> Floats:
     """Return the logarithm of the latency at each point."""
     logs = []
     for assignments, result in zip(points, results, strict=True):

@@ -39,7 +39,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Job:
+class PointTask:
     """A point to simulate: everything that its result depends on."""
 
     spec: Spec
@@ -56,7 +56,7 @@ Point = Measures | InputError
 
 
 def sweep(
-    jobs: Sequence[Job],
+    jobs: Sequence[PointTask],
     *,
     workers: int = 1,
     scheduler: str | None = None,
@@ -92,7 +92,7 @@ def sweep(
 
 
 def _completed(
-    jobs: Sequence[Job], keys: Sequence[str], workers: int, scheduler: str | None
+    jobs: Sequence[PointTask], keys: Sequence[str], workers: int, scheduler: str | None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     if scheduler is not None:
         yield from completed_on(scheduler, simulated, jobs, keys)
@@ -105,7 +105,7 @@ def _point(result: dict[str, Any]) -> Point:
     return InputError(result["error"]) if "error" in result else Measures.from_json(result)
 
 
-def measured(job: Job, mapping: Callable[..., Iterator[Any]], cache: ResultFolder | None = None) -> Point:
+def measured(job: PointTask, mapping: Callable[..., Iterator[Any]], cache: ResultFolder | None = None) -> Point:
     """Return the result of one job, with replications in parallel on a `WorkerMap`; uses the cache as `sweep` does."""
     result = cache.find(job.key) if cache else None
     if result is None:
@@ -115,7 +115,7 @@ def measured(job: Job, mapping: Callable[..., Iterator[Any]], cache: ResultFolde
     return _point(result)
 
 
-def simulated(job: Job, mapping: Callable[..., Iterator[Any]] = map) -> dict[str, Any]:
+def simulated(job: PointTask, mapping: Callable[..., Iterator[Any]] = map) -> dict[str, Any]:
     """Run a job; returns its `Measures` as JSON values, or ``{"error"}``."""
     settings = job.settings
     try:

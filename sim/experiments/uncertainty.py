@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from models.spec.uncertainty import Uncertain, Unknown
 from models.store import Spec
 from sim.experiments.measures import Measures
 from sim.experiments.probability import LEAST_DRAWS, band_of, check_level, refuse_known
-from sim.experiments.sweep import Job, Point, Settings, sweep
+from sim.experiments.sweep import Point, PointTask, Settings, sweep
 from sim.parallel.result_cache import ResultFolder
 from sim.replication.replicate import seed_of
+from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import FIGURES
 from sim.verdict.verdict import LoadVerdict
 from traces.errors import InputError
@@ -45,6 +46,7 @@ class UncertaintyBand:
         load: the verdict on the load with the assumed values.
         ops: the figures of each operation, as in `sim.replication.summaries.FIGURES`.
         unknowns: what was drawn.
+        unsettled: why the run with the assumed values is too short; empty if it is not. The others are as long.
     """
 
     level: float
@@ -53,6 +55,7 @@ class UncertaintyBand:
     load: LoadVerdict | None
     ops: dict[str, dict[str, FigureBand]]
     unknowns: tuple[Unknown, ...]
+    unsettled: list[Unsettled] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -111,9 +114,11 @@ def uncertainty_band(
     refuse_known(uncertain.unknowns, uncertain.source)
     specs = [_drawn(uncertain, k, draws, settings.seed) for k in range(draws)]
     once = replace(settings, replications=1)
-    jobs = [Job(uncertain.spec({}), once)]
+    jobs = [PointTask(uncertain.spec({}), once)]
     jobs += [
-        Job(spec, replace(once, seed=seed_of(settings.seed, k))) for k, spec in enumerate(specs) if spec is not None
+        PointTask(spec, replace(once, seed=seed_of(settings.seed, k)))
+        for k, spec in enumerate(specs)
+        if spec is not None
     ]
     base, *points = sweep(jobs, workers=workers, progress=progress)
     if isinstance(base, InputError):
@@ -125,7 +130,10 @@ def uncertainty_band(
             f"{LEAST_DRAWS}; narrow the ranges of assumed"
         )
     ops = {op: {name: _figure_band(base, possible, op, name, level) for name in FIGURES} for op in base.ops}
-    return UncertaintyBand(level, len(possible), draws - len(possible), base.verdict, ops, uncertain.unknowns)
+    unsettled = [] if base.overloaded else base.unsettled
+    return UncertaintyBand(
+        level, len(possible), draws - len(possible), base.verdict, ops, uncertain.unknowns, unsettled
+    )
 
 
 def assumed_effects(
@@ -148,7 +156,7 @@ def assumed_effects(
         for unknown, values in zip(uncertain.unknowns, ends, strict=True)
         for value in values
     ]
-    jobs = [Job(spec, settings) for spec in [uncertain.spec({}), *specs] if spec is not None]
+    jobs = [PointTask(spec, settings) for spec in [uncertain.spec({}), *specs] if spec is not None]
     base, *points = sweep(jobs, workers=workers, cache=cache, progress=progress)
     if isinstance(base, InputError):
         raise base

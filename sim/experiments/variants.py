@@ -15,7 +15,7 @@ from models.store import Spec, spec_of
 from sim.experiments.failure_kinds import Failure
 from sim.experiments.measures import Measures
 from sim.experiments.probability import Draws
-from sim.experiments.sweep import Job, Point, Settings, measured, sweep
+from sim.experiments.sweep import Point, PointTask, Settings, measured, sweep
 from sim.parallel.result_cache import ResultFolder
 from sim.parallel.worker_map import WorkerMap
 from traces.errors import InputError
@@ -138,7 +138,7 @@ class Simulations:
         Raises:
             InputError: it is infeasible.
         """
-        job = Job(self.variants.spec(assignments), self.variants.settings)
+        job = PointTask(self.variants.spec(assignments), self.variants.settings)
         found = measured(job, self.workers, self.cache)
         if isinstance(found, InputError):
             raise found
@@ -153,7 +153,7 @@ class Simulations:
         draws, settings = self.variants.draws, self.variants.settings
         assert draws is not None
         specs = draws.specs(self.variants.mapping(assignments), assignments, settings.seed)
-        jobs = {k: Job(spec, draws.settings(k, settings)) for k, spec in enumerate(specs) if spec is not None}
+        jobs = {k: PointTask(spec, draws.settings(k, settings)) for k, spec in enumerate(specs) if spec is not None}
         found = dict(zip(jobs, sweep([*jobs.values()], cache=self.cache, started=self.workers), strict=True))
         return [found.get(k) for k in range(len(specs))]
 

@@ -25,7 +25,7 @@ Assignments = dict[str, str]
 
 
 @dataclass(frozen=True)
-class Range:
+class ValueRange:
     """A range of whole numbers (`whole`), or of numbers with a unit."""
 
     low: float
@@ -57,7 +57,7 @@ class Variation:
 
     path: str
     values: tuple[str, ...]
-    range: Range | None = None
+    range: ValueRange | None = None
 
     @property
     def counts(self) -> bool:

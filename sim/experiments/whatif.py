@@ -14,10 +14,10 @@ from models.spec.uncertainty import Unknown
 from models.store import Spec, compile_spec, spec_of
 from sim.experiments.measures import Measures, difference, extra_attempts_of
 from sim.experiments.probability import Draws, MetProbability
-from sim.experiments.sweep import Job, Point, Settings, sweep
+from sim.experiments.sweep import Point, PointTask, Settings, sweep
 from sim.experiments.variation import Assignments, Variation, grid, sampled
 from sim.parallel.result_cache import ResultFolder
-from sim.replication.slo import UTILIZATION, Slo, Verdict, overall
+from sim.replication.slo import UTILIZATION, ObjectiveVerdict, Slo, overall
 from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import CONFIDENCE, RATES, Differences, EngineWork, Figure, Interval
 from sim.verdict.extra_attempts import ExtraAttempts
@@ -119,9 +119,9 @@ class SimulatedPoint:
     load: LoadVerdict | None
     extra: ExtraAttempts | None
     ops: dict[str, OpFigures]
-    slo: dict[str, Verdict]
+    slo: dict[str, ObjectiveVerdict]
     slo_figures: dict[str, Interval]
-    verdict: Verdict
+    verdict: ObjectiveVerdict
     replications: int
     precise: bool | None
     roles: dict[str, RoleLoad]
@@ -147,7 +147,7 @@ class InfeasiblePoint:
 
     set: dict[str, Any]
     ops: dict[str, OpFigures]
-    slo: dict[str, Verdict]
+    slo: dict[str, ObjectiveVerdict]
     error: str
 
 
@@ -220,7 +220,7 @@ def whatif(
     points = _points(variations, experiment)
     wanted = _wanted_base(spec, points, experiment.base)
     specs = [_variant(experiment, point) for point in points]
-    jobs = [Job(spec, experiment.settings) for spec in specs if not isinstance(spec, InputError)]
+    jobs = [PointTask(spec, experiment.settings) for spec in specs if not isinstance(spec, InputError)]
     if not jobs:
         raise _first_error(specs)
     _check(experiment.slos, jobs)
@@ -273,7 +273,7 @@ def variants(experiment: WhatIfExperiment, described: DescribedSpec) -> list[Des
 
 def _drawn(
     experiment: WhatIfExperiment, points: Sequence[Assignments], specs: Sequence[Spec | InputError]
-) -> list[dict[int, Job]]:
+) -> list[dict[int, PointTask]]:
     """Return the jobs of the draws of each point, by number of the draw; none of what is infeasible."""
     draws, settings = experiment.draws, experiment.settings
     if draws is None:
@@ -283,7 +283,7 @@ def _drawn(
     for point, spec in zip(points, specs, strict=True):
         feasible = not isinstance(spec, InputError)
         each = draws.specs(_mapping(experiment, point), _assignments(point), settings.seed) if feasible else []
-        found.append({k: Job(one, draws.settings(k, settings)) for k, one in enumerate(each) if one is not None})
+        found.append({k: PointTask(one, draws.settings(k, settings)) for k, one in enumerate(each) if one is not None})
     return found
 
 
@@ -352,7 +352,7 @@ def _base(results: Sequence[Point], wanted: int | None) -> tuple[int, Measures]:
     raise _first_error(results if wanted is None else results[wanted:])
 
 
-def _check(slos: Sequence[Slo], jobs: Sequence[Job]) -> None:
+def _check(slos: Sequence[Slo], jobs: Sequence[PointTask]) -> None:
     """Refuse objectives of operations that no point has, and of roles that do not exist, before the simulations."""
     requested = {op for job in jobs for op in requested_ops(job.spec)}
     for slo in slos:

@@ -19,7 +19,7 @@ from typing import Any, Literal, Self
 from sim.engine.compiled.engine import cancelled, kernel_s
 from sim.parallel.process_pool import finished, in_order, interruptible, process_pool
 
-Kind = Literal["threads", "processes"]
+WorkerKind = Literal["threads", "processes"]
 
 
 class WorkerMap:
@@ -33,7 +33,7 @@ class WorkerMap:
 
     def __init__(self, workers: int):
         self.workers = workers
-        self.kind: Kind | None = None
+        self.kind: WorkerKind | None = None
         self._pool: Executor | None = None
         self._stack = contextlib.ExitStack()
 

@@ -11,11 +11,11 @@ from sim.json_form import NOT_IN_JSON
 from sim.replication.slo import UTILIZATION, Slo
 from traces.errors import InputError
 
-Status = Literal["met", "missed", "uncertain", "not enough requests"]
+ObjectiveStatus = Literal["met", "missed", "uncertain", "not enough requests"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ObjectiveOutcome:
     """The outcome of an objective.
 
     Attributes:
@@ -25,14 +25,14 @@ class Outcome:
     """
 
     slo: Slo = field(metadata=NOT_IN_JSON)
-    status: Status
+    status: ObjectiveStatus
     value: float
     low: float
     high: float
     requests_needed: int | None
 
 
-def outcomes(slos: Sequence[Slo], measures: Measures) -> list[Outcome]:
+def outcomes(slos: Sequence[Slo], measures: Measures) -> list[ObjectiveOutcome]:
     """Return the outcome of each objective.
 
     Raises:
@@ -55,9 +55,9 @@ def require_operations(slos: Sequence[Slo], measures: Measures) -> None:
             )
 
 
-def _outcome(slo: Slo, measures: Measures) -> Outcome:
+def _outcome(slo: Slo, measures: Measures) -> ObjectiveOutcome:
     result = slo.evaluate(measures)
-    status: Status
+    status: ObjectiveStatus
     if result.verdict == "fail":
         status = "missed"
     elif result.requests_needed is not None:
@@ -66,4 +66,4 @@ def _outcome(slo: Slo, measures: Measures) -> Outcome:
         status = "met" if slo.is_met(measures, result) else "missed"
     else:
         status = "met" if result.verdict == "pass" else "uncertain"
-    return Outcome(slo, status, result.value, result.low, result.high, result.requests_needed)
+    return ObjectiveOutcome(slo, status, result.value, result.low, result.high, result.requests_needed)

@@ -17,7 +17,7 @@ from sim.replication.summaries import CONFIDENCE, Interval
 from traces.errors import InputError
 from traces.statistics.summary import QUANTILES, requests_for
 
-Verdict = Literal["pass", "fail", "unsure"]
+ObjectiveVerdict = Literal["pass", "fail", "unsure"]
 
 LATENCIES = ("mean", *QUANTILES, "max")
 """Latency figures that may have an objective."""
@@ -33,7 +33,7 @@ class SloResult:
         requests_needed: number of successful requests that the quantile needs; None: there are enough.
     """
 
-    verdict: Verdict
+    verdict: ObjectiveVerdict
     value: float
     low: float
     high: float
@@ -72,7 +72,7 @@ class Slo:
         """Whether the figure must be above the limit."""
         return self.figure.startswith(THROUGHPUT)
 
-    def verdict(self, low: float, high: float) -> Verdict:
+    def verdict(self, low: float, high: float) -> ObjectiveVerdict:
         """Compare an interval of the figure with the limit; NaN is uncertain."""
         if self.above:
             return "pass" if low > self.limit else "fail" if high <= self.limit else "unsure"
@@ -91,7 +91,7 @@ class Slo:
             found = measures.interval(self.subject, self.figure, confidence)
         needed = self._requests_needed(measures)
         if measures.overloaded and self.figure in LATENCIES:
-            verdict: Verdict = "fail"
+            verdict: ObjectiveVerdict = "fail"
         else:
             verdict = "unsure" if needed else self.verdict(found.low, found.high)
         return SloResult(verdict, found.value, found.low, found.high, needed)
@@ -122,6 +122,6 @@ class Slo:
         return max(intervals, key=lambda interval: interval.value)
 
 
-def overall(verdicts: Sequence[Verdict]) -> Verdict:
+def overall(verdicts: Sequence[ObjectiveVerdict]) -> ObjectiveVerdict:
     """Combine the verdicts on several objectives: the worst counts."""
     return "fail" if "fail" in verdicts else "unsure" if "unsure" in verdicts else "pass"

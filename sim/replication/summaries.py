@@ -38,7 +38,6 @@ from sim.run_course import steady_by_design
 from sim.saturation.capacity import Capacity
 from sim.verdict.offered_load import OfferedLoad
 from sim.verdict.verdict import LoadVerdict, verdict_of
-from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.summary import QUANTILES, Floats, describe, in_order, merged_latencies, summarise, too_few
 
@@ -346,25 +345,3 @@ def _intervals(figures: Mapping[str, Figure], confidence: float) -> OpIntervals:
     known = {name: figure.interval(confidence) for name, figure in figures.items()}
     ops, payload = (known.pop(name) for name in RATES)
     return OpIntervals(ops, payload, known)
-
-
-def paired(a: Replications, b: Replications, confidence: float = CONFIDENCE) -> Differences:
-    """Return the differences `b` - `a` of two variants, using common random numbers.
-
-    Replication i of both has the same seed, and so the same requests and the same random numbers for service times.
-    Chance affects both and cancels in the difference, so its interval is much narrower than those of the two variants.
-    If one has more replications than the other, the additional ones are ignored.
-
-    Raises:
-        InputError: the two have different seeds.
-    """
-    count = min(len(a), len(b))
-    a, b = Replications(a.runs[:count]), Replications(b.runs[:count])
-    if a.seeds != b.seeds:
-        raise InputError("the replications of the two variants have different seeds; use the same seed for both")
-    differences = {
-        op: {name: figure - a.figures[op][name] for name, figure in figures.items()}
-        for op, figures in b.figures.items()
-        if op in a.figures
-    }
-    return Differences(count, confidence, {op: _intervals(figures, confidence) for op, figures in differences.items()})

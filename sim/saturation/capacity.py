@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from models.devices.waiting import DRIVE
+from models.devices.hdd_scheduling import DRIVE
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.station import Station
@@ -41,6 +41,7 @@ class Capacity:
         bent: stations whose utilisation does not grow in proportion to the load: they serve a queue in batches, jobs at
             an idle server take longer, waiting accesses shorten each other's seeks, or they have background work. So it
             does not show how far they are from saturation.
+        batching: those that serve a queue in batches, so that they may have no idle time at any load.
         faults: start in s and text of each entry of the spec's `faults`, such as ``host down: host 0``.
     """
 
@@ -48,6 +49,7 @@ class Capacity:
     rate_ops: float | None
     bent: list[str]
     faults: tuple[tuple[float, str], ...] = ()
+    batching: frozenset[str] = frozenset()
 
     @property
     def least(self) -> RateLimit | None:
@@ -100,9 +102,13 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True, end_s: 
         saturated = at_saturation(spec, trace)
     except InputError:  # a feature of the network is not supported
         network, requests = compile_until_end(spec, trace)
-        return Capacity((), rate_ops, _bent(network, requests, False), faults)
+        return Capacity((), rate_ops, _bent(network, requests, False), faults, _batching(network))
     bent = _bent(saturated.network, saturated.requests, _reorders(spec, trace))
-    return Capacity(saturated.limits, rate_ops, bent, faults)
+    return Capacity(saturated.limits, rate_ops, bent, faults, _batching(saturated.network))
+
+
+def _batching(network: Network) -> frozenset[str]:
+    return frozenset(station.name for station in network.stations if station.discipline.batches)
 
 
 def _bent(network: Network, requests: Requests, reorders: bool) -> list[str]:

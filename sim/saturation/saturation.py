@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from models.network.demand_sheet import Requests
 from models.network.descendants import by_route
 from models.network.network import Network
+from models.network.station import Choice
 from models.shared.caches import has_cache
 from models.shared.faults import fault_times
 from models.shared.work import WORKERS
@@ -66,6 +67,9 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
         InputError: as for `demands_at_saturation`.
     """
     network, requests, demands = demands_at_saturation(spec, trace)
+    # The rate at saturation is that of many clients, so their machines issue equally many requests.
+    has_machines = any(group.choice is Choice.CLIENT for group in network.groups)
+    evenly = _with_demands(network, requests, even_clients=True)[2] if has_machines else demands
     pools, changes, stretches = pools_of(network, requests), bool(network.scenario), stretches_of(network, requests)
     is_known = not (pools or changes or repeats(network, requests))
     first_fault_s = min(fault_times(spec.faults), default=math.inf)
@@ -75,7 +79,7 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
             healthy = at_saturation(before(spec, 0.0), trace).limit
             limit = healthy and replace(healthy, from_s=stretch[0], until_s=stretch[1])
         else:
-            limit = limit_of(demands, background_servers(network, requests, stretch), stretch)
+            limit = limit_of(evenly, background_servers(network, requests, stretch), stretch)
             limit = limit if is_known or limit is None else tried(spec, trace, limit, pools, changes)
         if limit is not None:
             limits.append(limit if len(stretches) > 1 else replace(limit, from_s=WHOLE[0], until_s=WHOLE[1]))
@@ -132,14 +136,16 @@ def saturation_ops(demands: Demands) -> Floats:
     return most_ops
 
 
-def _with_demands(network: Network, requests: Requests) -> tuple[Network, Requests, Demands]:
+def _with_demands(
+    network: Network, requests: Requests, even_clients: bool = False
+) -> tuple[Network, Requests, Demands]:
     routes, some = np.unique(requests.route).tolist(), _sampled(network, requests)
-    usual = without_chance(mean_demands(network, some, routes, settled=True))
+    usual = without_chance(mean_demands(network, some, routes, True, even_clients))
     even = [k for k in routes if are_keys_even(network, requests, k)]
     if len(even) == len(routes):
         return network, requests, usual
     # A popular object loads some stations more; but chance must not hide that the placement is uneven.
-    return network, requests, without_chance(mean_demands(network, some, even, settled=True), usual)
+    return network, requests, without_chance(mean_demands(network, some, even, True, even_clients), usual)
 
 
 def _sampled(network: Network, requests: Requests) -> Requests:

@@ -10,7 +10,7 @@ times", Proceedings of the Cambridge Philosophical Society 58, 1962). So rates a
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from models.network.demand_sheet import Requests
 from models.network.network import Network
+from models.network.station import UNBOUNDED
 from models.shared.work import WORKERS
 from models.store import Spec
 from sim.demands.visit_places import stations_of
@@ -36,6 +37,8 @@ _HIGHER, _MOST = 1.1, 2.0  # ratio of rates tried above that by demands, and gre
 _GROWTH = 0.025  # of the requests of the last half of a trial, by which more wait at its end than before
 _FULL = 0.985  # fraction of a pool's tokens that are taken on average if there are too few
 _PRECISION = 1.04  # greatest ratio of the rates between which the limit is
+_OBSTRUCTED = 0.9  # responses in overload per request of a stable rate, below which requests obstruct each other
+_LONGER = 3  # times as many requests of a trial that checks a doubtful one
 
 
 Bound = Literal["at", "at most", "at least"]
@@ -66,14 +69,13 @@ class RateLimit:
         return (None, None) if until_s is None and not self.from_s else (self.from_s, until_s)
 
 
-def pools_of(network: Network, requests: Requests) -> frozenset[str]:
-    """Return the names of the pools whose tokens requests take."""
+def pools_of(network: Network, requests: Requests) -> dict[str, bool]:
+    """Return the names of the pools whose tokens requests take, and whether each refuses requests if many wait."""
     pools = {k for k, s in enumerate(network.stations) if s.discipline.holds_tokens and s.role != WORKERS}
     routes = (network.routes[k] for k in network.with_sub_requests(np.unique(requests.route).tolist()))
     places = {visit.station for route in routes for visit in route.visits}
-    return frozenset(
-        network.stations[k].name for place in places for k in pools.intersection(stations_of(network, place))
-    )
+    found = {k for place in places for k in pools.intersection(stations_of(network, place))}
+    return {network.stations[k].name: network.stations[k].queue_limit < UNBOUNDED for k in sorted(found)}
 
 
 def repeats(network: Network, requests: Requests) -> bool:
@@ -82,14 +84,14 @@ def repeats(network: Network, requests: Requests) -> bool:
     return any(network.routes[k].policy.attempts > 1 for k in routes)
 
 
-def tried(spec: Spec, trace: Trace, by_demands: RateLimit, pools: Collection[str], changes: bool) -> RateLimit:
+def tried(spec: Spec, trace: Trace, by_demands: RateLimit, pools: Mapping[str, bool], changes: bool) -> RateLimit:
     """Return the greatest rate that a store serves in the long run, as far as it can be tried.
 
     Args:
         spec: of the store.
         trace: its rows have the mix of the requests.
         by_demands: the rate that follows from demands.
-        pools: names of those that have no idle token in overload.
+        pools: names of those whose tokens requests take, and whether each refuses requests.
         changes: whether the scenario changes the network, so that more may be served in a stretch than by the demands
             of the whole run.
     """
@@ -105,10 +107,12 @@ def tried(spec: Spec, trace: Trace, by_demands: RateLimit, pools: Collection[str
             return replace(_at(by_demands, high.busiest, high.rate_ops), bound="at least")
         if low.rate_ops < by_demands.ops:
             return _at(by_demands, low.busiest, by_demands.ops)
-    while high.rate_ops > _PRECISION * low.rate_ops:
-        trial = trials.at(_next_ops(low.rate_ops, high))
-        low, high = (trial, high) if trial.is_stable else (low, trial)
-    first = high.full_pool or low.busiest
+    low, high = _narrowed(trials, low, high)
+    if low is not trials.calm and _is_doubtful(low, high):
+        longer = replace(trials, count=_LONGER * trials.count, seed=1)
+        again = longer.at(low.rate_ops)
+        low, high = (again, high) if again.is_stable else _narrowed(longer, trials.calm, again)
+    first = high.refusing or high.full_pool or low.busiest
     if low is trials.calm:  # less may be served, but that was not tried
         return replace(_at(by_demands, first, high.rate_ops), bound="at most")
     most_ops = min(high.rate_ops, max(low.served_ops, high.completed_ops))
@@ -119,6 +123,23 @@ def _at(by_demands: RateLimit, first: StationLoad | None, ops: float) -> RateLim
     """Return a rate that was tried, with the station that limits it; None: that by demands."""
     limit = replace(by_demands, ops=ops, is_tried=True)
     return limit if first is None else replace(limit, station=first.station, role=first.role)
+
+
+def _narrowed(trials: _Trials, low: _Trial, high: _Trial) -> tuple[_Trial, _Trial]:
+    """Return trials between which the limit is, given a stable and an unstable one."""
+    while high.rate_ops > _PRECISION * low.rate_ops:
+        trial = trials.at(_next_ops(low.rate_ops, high))
+        low, high = (trial, high) if trial.is_stable else (low, trial)
+    return low, high
+
+
+def _is_doubtful(low: _Trial, high: _Trial) -> bool:
+    """Whether it may be luck that a rate was stable, given a slightly higher one that was not.
+
+    If requests obstruct each other, such as by retries, less is served in overload than before it, and a store may go
+    on for long before it changes from one state to the other. And a pool may be full while no more requests wait.
+    """
+    return high.completed_ops < _OBSTRUCTED * low.rate_ops or (high.full_pool is not None and high.growth <= _GROWTH)
 
 
 def _above(trials: _Trials, low: _Trial) -> tuple[_Trial, _Trial]:
@@ -152,6 +173,7 @@ class _Trial:
         latency_s: mean time of a request.
         busiest: the station with the highest utilisation.
         full_pool: the fullest pool, if it has no idle token.
+        refusing: the fullest pool that refuses requests, if most of the growth is of those that fail.
     """
 
     rate_ops: float
@@ -161,6 +183,7 @@ class _Trial:
     latency_s: float
     busiest: StationLoad | None
     full_pool: StationLoad | None
+    refusing: StationLoad | None = None
 
     @property
     def served_ops(self) -> float:
@@ -175,18 +198,22 @@ class _Trial:
 
 @dataclass(frozen=True)
 class _Trials:
-    """Simulations at constant rates in a stretch of a run, each of `count` requests; `calm` is one at a light load."""
+    """Simulations at constant rates in a stretch of a run, each of `count` requests; `calm` is one at a light load.
+
+    `seed`: of the arrivals, and of the simulations.
+    """
 
     spec: Spec
     trace: Trace
     from_s: float
     until_s: float
-    pools: Collection[str]
+    pools: Mapping[str, bool]
     count: int
     calm: _Trial
+    seed: int = 0
 
     @staticmethod
-    def of(spec: Spec, trace: Trace, stretch: RateLimit, pools: Collection[str]) -> _Trials | None:
+    def of(spec: Spec, trace: Trace, stretch: RateLimit, pools: Mapping[str, bool]) -> _Trials | None:
         """Return the simulations; None: too few requests arrive in the stretch, or too many in the time of one."""
         length_s, light_ops = stretch.until_s - stretch.from_s, _LIGHT * stretch.ops
         few = int(min(_FEW, length_s * light_ops))
@@ -202,13 +229,15 @@ class _Trials:
     def at(self, rate_ops: float) -> _Trial:
         """Simulate at a rate."""
         count = max(_LEAST_FEW, int(min(self.count, (self.until_s - self.from_s) * rate_ops)))
-        issued = _at_rate(self.trace, rate_ops, count, self.from_s)
-        return _run(self.spec, issued, rate_ops, self.calm.errors, self.pools)
+        issued = _at_rate(self.trace, rate_ops, count, self.from_s, self.seed)
+        return _run(self.spec, issued, rate_ops, self.calm.errors, self.pools, self.seed)
 
 
-def _run(spec: Spec, trace: Trace, rate_ops: float, usual_errors: float, pools: Collection[str]) -> _Trial:
+def _run(
+    spec: Spec, trace: Trace, rate_ops: float, usual_errors: float, pools: Mapping[str, bool], seed: int = 0
+) -> _Trial:
     """Simulate requests at a rate, given the fraction of them that fails at a light load."""
-    run = simulate(spec, trace)
+    run = simulate(spec, trace, seed=seed)
     arrival_s, end_s = run.column("arrival_s"), np.sort(run.column("end_s"))
     first_s, last_s = float(arrival_s[0]), float(arrival_s[-1])
     half_s = (first_s + last_s) / 2
@@ -220,25 +249,28 @@ def _run(spec: Spec, trace: Trace, rate_ops: float, usual_errors: float, pools: 
     assert run.stations is not None
     loads = utilizations([run.stations.to_pylist()])
     fullest = busiest(each for each in loads if each.station in pools)
+    growth = float((all_arrived - all_done) - waiting_before) / late + max(0.0, lost)
+    refusing = busiest(each for each in loads if pools.get(each.station))
     return _Trial(
         rate_ops,
-        float((all_arrived - all_done) - waiting_before) / late + max(0.0, lost),
+        growth,
         float(all_done - done) / (last_s - half_s) if last_s > half_s else 0.0,
         float(run.failed.mean()),
         float((run.column("end_s") - arrival_s).mean()),
         busiest(loads),
         fullest if fullest is not None and fullest.load >= _FULL else None,
+        refusing if lost > growth / 2 > 0 else None,
     )
 
 
-def _at_rate(trace: Trace, rate_ops: float, count: int, from_s: float) -> Trace:
+def _at_rate(trace: Trace, rate_ops: float, count: int, from_s: float, seed: int = 0) -> Trace:
     """Return requests with the rows of a trace as a Poisson process with a rate, from a time on.
 
     The rows are a random one of each of as many parts of a longer trace, or those of a shorter one again and again.
     """
-    u = uniforms(0, stream_id("stable rate", "arrivals"), 0, count)
+    u = uniforms(seed, stream_id("stable rate", "arrivals"), 0, count)
     arrival_s = from_s + np.cumsum(Exponential().quantile(u)) / rate_ops
-    rows, within = np.arange(count), uniforms(0, stream_id("stable rate", "rows"), 0, count)
+    rows, within = np.arange(count), uniforms(seed, stream_id("stable rate", "rows"), 0, count)
     if len(trace) > count:
         rows = ((rows + within) * (len(trace) / count)).astype(np.int64)
     table = trace.table.take(pa.array(rows % len(trace)))

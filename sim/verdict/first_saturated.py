@@ -1,15 +1,19 @@
 """The station that saturates first: by the capacity of the store, or by its utilisation in the run.
 
-If the store changes during the run, the capacity is that of the stretch in which the load is nearest to it. Requests
-that fail are no capacity: where some do, the rate of the run counts as evidence only if the capacity is not known, and
-is that of successful requests.
+If the store changes during the run, the capacity is that of the stretch in which the load is nearest to it, unless a
+station is full throughout the run. Requests that fail are no capacity: where some do, the rate of the run counts as
+evidence only if the capacity is not known, and is that of successful requests.
+
+A bent station (`Capacity.bent`), such as a journal that commits in groups, may have no idle time at a fifth of the rate
+that it can serve, so its utilisation counts only if the demands do not tell the capacity; then it serves at least the
+rate over its utilisation.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sim.saturation.capacity import Capacity
@@ -17,7 +21,7 @@ from sim.saturation.stable_rate import Bound, RateLimit
 from sim.saturation.station_load import StationLoad, busiest
 from sim.verdict.offered_load import OfferedLoad
 
-Basis = Literal["demands", "utilization"]
+SaturationBasis = Literal["demands", "utilization"]
 
 TOLERATED = 0.001
 """Greatest fraction of the requests of an operation that may fail in a healthy store."""
@@ -46,7 +50,7 @@ class Saturation:
     role: str
     utilization: float
     capacity_ops: float
-    basis: Basis
+    basis: SaturationBasis
     headroom: float
     from_s: float | None = None
     until_s: float | None = None
@@ -71,23 +75,50 @@ def saturation_of(
     served_ops = completed_ops * (1 - errors)
     limit, at_limit_ops = _nearest(capacity, loads, present_ops)
     by_demand = None if limit is None else _by_demands(busy, limit, completed_ops, present_ops, at_limit_ops)
-    usual = None if overloaded else capacity
-    measured = _by_utilization(busy, served_ops if fails else completed_ops, present_ops, usual, overloaded)
+    rate_ops = served_ops if fails else completed_ops
+    if overloaded and not by_demands:  # what demands do not show
+        measured = _by_utilization(busy, rate_ops, present_ops, overloaded)
+    else:
+        measured = _by_utilization(_telling(busy, capacity, limit, served_ops), rate_ops, present_ops, overloaded)
     if by_demand is None or measured is None:
         return by_demand or measured
-    if by_demand.from_s is not None:  # utilisation is known for the whole run only
-        return by_demand
-    if overloaded and fails:
-        return by_demand if by_demands else min(by_demand, measured, key=lambda each: each.capacity_ops)
+    if not overloaded and capacity is not None and measured.station in capacity.bent:
+        measured = replace(measured, bound="at least")
     if overloaded:
-        # No more is served than the capacity, which demands have apart from chance.
-        is_less = measured.utilization >= BUSY and measured.capacity_ops < present_ops
-        is_limit = not by_demands or (is_less and not (limit and limit.is_tried))
-        return measured if is_limit else by_demand
+        return _in_overload(by_demand, measured, present_ops, by_demands, fails, limit is not None and limit.is_tried)
+    if by_demand.from_s is not None:  # utilisation is known for the whole run only
+        is_less = measured.headroom < _CONTRADICTS * by_demand.headroom
+        return measured if measured.utilization >= FULL and is_less and not fails else by_demand
     # A closed loop shows that a rate can be served; failed requests show nothing.
     is_served = present_ops <= completed_ops and by_demand.capacity_ops < served_ops
     contradicts = not fails and measured.capacity_ops < _CONTRADICTS * by_demand.capacity_ops
     return measured if contradicts or (is_served and not fails) else by_demand
+
+
+def _in_overload(
+    by_demand: Saturation, measured: Saturation, present_ops: float, by_demands: bool, fails: bool, is_tried: bool
+) -> Saturation:
+    """Return which of both saturates; `is_tried`: the capacity by demands is from simulations."""
+    if by_demand.from_s is not None:  # the rate of a stretch explains the overload only if more arrives in it
+        return by_demand if by_demands or by_demand.headroom < 1 else measured
+    if fails:
+        return by_demand if by_demands else min(by_demand, measured, key=lambda each: each.capacity_ops)
+    # No more is served than the capacity, which demands have apart from chance.
+    is_less = measured.utilization >= BUSY and measured.capacity_ops < present_ops
+    return measured if not by_demands or (is_less and not is_tried) else by_demand
+
+
+def _telling(
+    busy: Sequence[StationLoad], capacity: Capacity | None, limit: RateLimit | None, served_ops: float
+) -> Sequence[StationLoad]:
+    """Return the stations whose utilisation may tell a capacity: of bent ones only what the demands do not tell."""
+    if capacity is None or limit is None:
+        return busy
+    if limit.stretch == (None, None) and served_ops > limit.ops:  # the demands are less than that
+        return [each for each in busy if each.station not in capacity.bent or each.load >= FULL]
+    never = capacity.batching if limit.bound == "at most" else capacity.bent
+    kept = (each for each in busy if each.station not in never)
+    return [each for each in kept if each.station not in capacity.bent or each.load >= FULL]
 
 
 def _nearest(
@@ -120,11 +151,10 @@ def _by_demands(
 
 
 def _by_utilization(
-    busy: Sequence[StationLoad], rate_ops: float, present_ops: float, capacity: Capacity | None, overloaded: bool
+    busy: Sequence[StationLoad], rate_ops: float, present_ops: float, overloaded: bool
 ) -> Saturation | None:
     """Return the busiest station and the rate over its utilisation; None: nothing is busy, or nothing is served."""
-    bent = capacity.bent if capacity and capacity.limits else ()
-    measured = busiest(each for each in busy if each.station not in bent or each.load >= FULL)
+    measured = busiest(busy)
     if measured is None or not rate_ops:
         return None
     limit_ops = rate_ops / measured.load

@@ -7,9 +7,9 @@ It is the first of these states that applies to some part of the run:
 - *overloaded*: more arrives in an open loop than the store can serve;
 - *degraded*: more than a fraction `TOLERATED` of the requests of an operation fails, or requests pile up for a time,
   or clients of a closed loop get less than half of what is usual for a time;
-- *saturated*: a station of a closed loop has no idle time, and more clients only wait;
-- *near saturation*: the load is at least a fraction `NEAR` of the capacity, or a station of an open loop has no idle
-  time;
+- *saturated*: a station of a closed loop has no idle time, and more clients only wait, as the load is at least a
+  fraction `BUSY` of the capacity;
+- *near saturation*: the load is at least a fraction `NEAR` of the capacity;
 - *healthy*: none of them.
 
 An open loop is *overloaded* if its rate exceeds the capacity by expected demands (`sim.saturation.capacity`), or if a
@@ -36,7 +36,7 @@ from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.summary import in_order
 
-Status = Literal["healthy", "near saturation", "saturated", "degraded", "overloaded", "failing"]
+LoadStatus = Literal["healthy", "near saturation", "saturated", "degraded", "overloaded", "failing"]
 """From good to bad: a verdict is the last of them that applies."""
 
 NEAR = 0.8
@@ -101,7 +101,7 @@ class LoadVerdict:
         faults: of the spec, with their starts in s; those after the last response are left out.
     """
 
-    status: Status
+    status: LoadStatus
     loop: Literal["open", "closed", "mixed"]
     clients: int | None
     offered_ops: float | None
@@ -120,7 +120,7 @@ class LoadVerdict:
     def severity(self) -> tuple[int, float]:
         """Greater for a worse verdict: the status, then the fraction of the capacity in use."""
         headroom = math.inf if self.saturates_first is None else self.saturates_first.headroom
-        return get_args(Status).index(self.status), 1 / headroom
+        return get_args(LoadStatus).index(self.status), 1 / headroom
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> LoadVerdict:
@@ -231,15 +231,15 @@ def _status(
     ops: Mapping[str, OpVerdict],
     errors: float,
     waits_long: bool,
-) -> Status:
+) -> LoadStatus:
     """`waits_long`: whether requests wait far longer than usual for a time."""
-    is_full = found is not None and found.utilization >= FULL
-    applies: dict[Status, bool] = {
+    is_full = found is not None and found.utilization >= FULL and found.headroom <= 1 / BUSY
+    applies: dict[LoadStatus, bool] = {
         "failing": errors >= FAILING or any(each.is_failing for each in ops.values()),
         "overloaded": overloaded,
         "degraded": waits_long or errors > TOLERATED or any(each.fails for each in ops.values()),
         "saturated": is_full and not is_open,
-        "near saturation": is_full or (found is not None and 1 / found.headroom >= NEAR),
+        "near saturation": found is not None and 1 / found.headroom >= NEAR,
     }
     return next((status for status, holds in applies.items() if holds), "healthy")
 

@@ -431,7 +431,11 @@ MISTAKES = [
         "spec without CPU or drive times", "refused, or presets used and named", _sim(spec="bare.yaml"),
         says=("hosts.cpu.GET", "drives.read", "tailcast presets"),
     ),
-    Mistake("`stored.warm=1`", "works", _sim("--set", "stored.warm=1", spec="ceph.yaml"), 0, ("GET",)),
+    Mistake("`osd.cache.hit_ratio=1`", "works", _sim("--set", "osd.cache.hit_ratio=1", spec="ceph.yaml"), 0, ("GET",)),
+    Mistake(
+        "a field by its former name", "the present name",
+        _sim("--set", "stored.warm=1", spec="ceph.yaml"), says=("stored.warm", "osd.cache.hit_ratio"),
+    ),
     Mistake("`access: rados` with 2 hosts and no index pool", "works", _sim(spec="rados.yaml"), 0, ("GET",)),
     Mistake(
         "LIST-only workload", "works with the stored objects' size", _sim("--set", "workload.mix={LIST: 1}",

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cli import words as phrases
-from cli.tables.runs import attribution_grid
+from cli.tables.forecast.runs import attribution_grid
+from tests.profiles import examples
 from tests.runs import run_of
 from traces.run import EARLIER_ATTEMPTS, Run
 from traces.statistics.critical_path import ATTRIBUTED, CLIENT_LAG, attribution
@@ -99,7 +100,7 @@ def test_requests_without_latency_have_no_parts():
     assert phrases.tail_parts("GET", bands) == "GET takes no time."
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 1500), st.integers(1, 5), st.integers(0, 2**32), st.booleans(), st.booleans())
 def test_parts_add_up_to_the_latency_around_the_quantile(n, roles, seed, lagging, tied):
     rng = np.random.default_rng(seed)

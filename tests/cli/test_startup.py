@@ -11,7 +11,7 @@ import pytest
 
 from cli.commands import failures, find, sensitivity, timeline, whatif
 from cli.common import REPLICATIONS
-from sim.capacity.timeline import Plan
+from sim.capacity.timeline import TimelinePlan
 from sim.experiments.sweep import Settings
 from traces.spec.units import parse_seconds
 
@@ -65,5 +65,5 @@ def test_the_default_number_of_replications_is_that_of_settings():
 
 def test_defaults_of_a_timeline_are_those_of_its_plan():
     given = {name: at.default for name, at in inspect.signature(timeline.command).parameters.items()}
-    assert (given["states"], given["spacing"]) == (Plan.states, Plan.spacing)
-    assert parse_seconds(given["window"]) == Plan.window_s
+    assert (given["states"], given["spacing"]) == (TimelinePlan.states, TimelinePlan.spacing)
+    assert parse_seconds(given["window"]) == TimelinePlan.window_s

@@ -26,6 +26,7 @@ VARIED = {
 }
 """A field of each example that is worth a what-if."""
 SHORT = ("--set", "workload.operations=null", "--set", "workload.duration=2s")
+BRIEF = (*SHORT[:2], "--set", "workload.duration=0.5s")  # the clusters serve some 10,000 requests a second
 
 
 def tailcast(capsys, *arguments: object) -> str:
@@ -58,7 +59,7 @@ def test_bounds_contain_what_is_simulated(capsys, name):
 @pytest.mark.parametrize("name", VARIED)
 def test_a_whatif_has_a_row_for_each_value(capsys, name):
     path = EXAMPLES / f"{name}.yaml"
-    found = json.loads(tailcast(capsys, "whatif", path, *SHORT, "--vary", VARIED[name], "--replications", 2, "--json"))
+    found = json.loads(tailcast(capsys, "whatif", path, *BRIEF, "--vary", VARIED[name], "--replications", 2, "--json"))
     assert len(found["points"]) == 2
 
 
@@ -82,7 +83,7 @@ def test_all_failures_of_a_store(capsys, tmp_path, name):
 @pytest.mark.parametrize("name", VARIED)
 def test_a_run_and_its_page(capsys, tmp_path, name):
     run, page = tmp_path / "run", tmp_path / "page.html"
-    tailcast(capsys, "simulate", EXAMPLES / f"{name}.yaml", *SHORT, "--out", run)
+    tailcast(capsys, "simulate", EXAMPLES / f"{name}.yaml", *BRIEF, "--out", run)
     tailcast(capsys, "report", run, "-o", page)
     assert not Run.read(run).failed.any()
     assert all(op in page.read_text() for op in set(Run.read(run).requests.column("op").to_pylist()))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.commands import replay as replay_command
-from cli.tables.quality import named_warnings, run_warnings
+from cli.tables.measured.quality import named_warnings, run_warnings
 from models.store import load_spec
 from sim.simulate import simulate
 from tests.cli.commands.test_simulate import EXAMPLE, tailcast

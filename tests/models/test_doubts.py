@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from cli.parse.spec import described
-from cli.tables.origins import implausible_text
+from cli.tables.spec.origins import implausible_text
 from models.spec.doubts import doubts
 from models.spec.origins import origins_of
 from models.spec.plausibility import implausible
 from models.store import spec_of, store_named
-from tests.paths import EXAMPLES
+from tests.paths import EXAMPLES, SPECS
 from tests.specs import minio
 from traces.spec.spec_file import load_mapping, override
 
@@ -20,7 +20,7 @@ CEPH = load_mapping(EXAMPLES / "ceph" / "nvme-quincy.yaml")
 BILLION = load_mapping(EXAMPLES / "ceph" / "billion-objects.yaml")
 SWIFT = load_mapping(EXAMPLES / "swift" / "cluster.yaml")
 BOB = load_mapping(EXAMPLES / "bob" / "one-host.yaml")
-HDDS = ["drives={count: 12, preset: hdd-7k2}", "stored={objects: 5e6, bytes_each: 500KB}"]
+HDDS = ["drives={count: 12, preset: hdd-7k2}", "stored={objects: 5e6, object_size: 500KB}"]
 
 
 def found(data: dict[str, Any], *assignments: str) -> dict[str, str]:
@@ -161,7 +161,7 @@ def test_examples_have_none_but_what_they_are_about():
         "osd.random_write_fraction": {"ceph/hdd-quincy.yaml", "ceph/radosbench.yaml", "ceph/two-groups.yaml"},
     }
     others = []
-    for path in sorted(EXAMPLES.rglob("*.yaml")):
+    for path in SPECS:
         if "store" in (load_mapping(path) if path.name != "growth.yaml" else {}) and "workload" in load_mapping(path):
             read = described(path, None, None, None)
             name = str(path.relative_to(EXAMPLES))

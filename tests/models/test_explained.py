@@ -30,7 +30,7 @@ def test_facts_of_a_field():
     latency = explained("minio", MINIO, "network.latency")
     assert (latency.unit, latency.default, latency.is_required) == ("s", 0.0, False)
     assert latency.fitted == (1e-7, 1.0) and latency.meaning
-    assert explained("minio", MINIO, "object_size").is_required
+    assert explained("minio", MINIO, "workload.object_size").is_required
     assert "above 0" in explained("minio", MINIO, "workload.rate").allowed
     assert "at least 1" in explained("minio", MINIO, "hosts.cores.count").allowed
     assert explained("ceph", CEPH, "gateways.cpu.GET").default["constant"] == pytest.approx(0.99e-3)

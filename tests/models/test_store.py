@@ -5,13 +5,13 @@ import json
 import pytest
 
 from models.store import json_schema, load_spec
-from tests.paths import EXAMPLES, ROOT
+from tests.paths import EXAMPLES, ROOT, SPECS
 from traces.errors import InputError
 
 EXAMPLE = EXAMPLES / "minio.yaml"
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("**/minio*.yaml")))
+@pytest.mark.parametrize("path", [path for path in SPECS if path.name.startswith("minio")])
 def test_examples_are_specs(path):
     assert load_spec(path).store == "minio"
 

@@ -7,9 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from traces.errors import InputError
 from traces.operations import OPS
 from traces.tables import LABEL, atomic_file, atomic_folder, codes, label, metadata_of, with_metadata
@@ -61,7 +62,7 @@ PACINGS = st.builds(
 
 
 @given(ROWS, PACINGS, st.sampled_from([".csv", ".parquet"]))
-@settings(max_examples=120, deadline=None)
+@examples(120)
 def test_a_trace_is_read_as_it_was_written(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]], pacing: Pacing, suffix: str
 ) -> None:

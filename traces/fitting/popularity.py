@@ -22,11 +22,11 @@ _ENOUGH = 30  # requests of an operation needed to decide whether it has objects
 _DISJOINT = 0.3  # fraction of the overlap expected by chance below which two sets of objects are disjoint; assumed
 _UNBOUNDED = 1_000_000_000  # number of keys if no request names a key again: more than any workload requests
 
-Rows = NDArray[np.bool_]
+RowMask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Requested:
+class RequestedObjects:
     """The requests of a trace and the objects they name; all arrays have shape (requests,).
 
     Attributes:
@@ -40,13 +40,13 @@ class Requested:
     size_bytes: NDArray[np.int64]
 
     @staticmethod
-    def of(trace: Trace) -> Requested:
+    def of(trace: Trace) -> RequestedObjects:
         objects = np.full(len(trace), -1, np.int64)
         objects[rows_that(trace.op, "names_object")] = objects_of(trace)
-        return Requested(trace.op, objects, trace.size_bytes)
+        return RequestedObjects(trace.op, objects, trace.size_bytes)
 
 
-def fit_objects(requested: Requested) -> tuple[dict[str, Any], list[str]]:
+def fit_objects(requested: RequestedObjects) -> tuple[dict[str, Any], list[str]]:
     """Fit ``keys``, ``object_size`` and ``own_objects`` of a workload; return them with notes on what is not fitted."""
     own = _own(requested)
     on_object, removes = (rows_that(requested.op, has) for has in ("names_object", "removes"))
@@ -64,7 +64,7 @@ def fit_objects(requested: Requested) -> tuple[dict[str, Any], list[str]]:
     return fields, _left_out(requested, in_order="classes" in fields["keys"])
 
 
-def _own(requested: Requested) -> list[int]:
+def _own(requested: RequestedObjects) -> list[int]:
     """Return the operations with objects of their own; never all operations, as one uses the shared objects."""
     rows = rows_that(requested.op, "names_object") & ~rows_that(requested.op, "removes")
     present = np.unique(requested.op[rows]).tolist()
@@ -83,7 +83,7 @@ def _overlap(op: NDArray[np.int32], objects: Indices, one: int) -> float:
     return float(np.isin(mine, others, assume_unique=True).mean())
 
 
-def _group(requested: Requested, rows: Rows, named: Rows) -> dict[str, Any]:
+def _group(requested: RequestedObjects, rows: RowMask, named: RowMask) -> dict[str, Any]:
     """Fit keys and sizes of the objects that requests name.
 
     Args:
@@ -123,7 +123,7 @@ def _by_popularity(objects: Indices) -> SequentialKeys | UniformKeys | ZipfKeys:
     return ZipfKeys(count=zipf.count, exponent=zipf.exponent, **one_hit)
 
 
-def _left_out(requested: Requested, in_order: bool) -> list[str]:
+def _left_out(requested: RequestedObjects, in_order: bool) -> list[str]:
     """Describe what a workload cannot express about these requests."""
     notes = []
     on_object, removes = (rows_that(requested.op, has) for has in ("names_object", "removes"))
@@ -138,6 +138,6 @@ def _left_out(requested: Requested, in_order: bool) -> list[str]:
     return notes
 
 
-def _named(requested: Requested, rows: Rows) -> str:
+def _named(requested: RequestedObjects, rows: RowMask) -> str:
     """Return the operations of some requests, in the plural."""
     return " and ".join(f"{OPS[i]}s" for i in np.unique(requested.op[rows]).tolist())

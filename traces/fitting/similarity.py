@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from traces.fitting.closed_loop import Loop
-from traces.fitting.popularity import Requested
+from traces.fitting.popularity import RequestedObjects
 from traces.fitting.workload import Fitted
 from traces.operations import OPS, ops_that
 from traces.random_streams import stream_id, uniforms
@@ -135,7 +135,7 @@ def as_closed(original: Trace, loop: Loop | None, seed: int) -> Trace:
 def _size_chance(trace: Trace, op: str) -> float:
     """Return the relative standard error of the mean size, which is large if few objects receive most requests."""
     rows = trace.op == OPS.index(op)
-    sizes, objects = trace.size_bytes[rows], Requested.of(trace).objects[rows]
+    sizes, objects = trace.size_bytes[rows], RequestedObjects.of(trace).objects[rows]
     hits = np.unique(objects, return_counts=True)[1].astype(np.float64)
     effective = hits.sum() ** 2 / (hits**2).sum()  # Kish's effective sample size
     return float(sizes.std() / max(sizes.mean(), 1.0) / math.sqrt(effective))

@@ -10,7 +10,7 @@ import numpy as np
 from traces.errors import InputError
 from traces.fitting.arrivals import fit_arrivals
 from traces.fitting.closed_loop import Loop, find_loop, fit_shape
-from traces.fitting.popularity import Requested, fit_objects
+from traces.fitting.popularity import RequestedObjects, fit_objects
 from traces.fitting.sizes import fit_sizes
 from traces.operations import OPS, rows_that
 from traces.run import Run
@@ -83,7 +83,7 @@ def fit_workload(trace: Trace, run: Run | None = None) -> Fitted:
         fields |= {"operations": pairs, "keys": "write_once_read_once", "object_size": sizes}
         del fields["mix"]
     else:
-        objects, notes = fit_objects(Requested.of(trace))
+        objects, notes = fit_objects(RequestedObjects.of(trace))
         fields |= objects
         if len(np.unique(trace.phase)) > 1:
             notes.append("phases in sequence; a workload mixes its operations throughout")
@@ -135,7 +135,7 @@ def _written_then_read(trace: Trace) -> bool:
     writes, reads = (OPS.index(op) for op in WriteOnceReadOnce.phases)
     if (trace.op[:half] != writes).any() or (trace.op[half:] != reads).any():
         return False
-    objects = Requested.of(trace).objects
+    objects = RequestedObjects.of(trace).objects
     return len(np.unique(objects)) == half and bool((objects[:half] == objects[half:]).all())
 
 

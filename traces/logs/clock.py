@@ -20,7 +20,7 @@ _SLACK = 500  # a gap may deviate by 1/500 of a tick
 _LEAST_GAPS = 20  # fewer are no evidence: each matches by chance with probability 2 / _SLACK
 
 
-class Clock:
+class LogClock:
     """The tick of a log's clock, detected from its times.
 
     It is the largest of `TICKS_NS` that divides all times. The coarse kernel clock (CLOCK_REALTIME_COARSE, used by

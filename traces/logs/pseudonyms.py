@@ -38,7 +38,7 @@ class Numbering:
         return pa.array(self._number if change is None else map(change, self._number), pa.large_string())
 
 
-class Objects:
+class ObjectNumbers:
     """Objects by bucket and key, numbered from 0 in order of first occurrence."""
 
     def __init__(self) -> None:

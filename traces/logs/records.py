@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from traces.errors import InputError
-from traces.logs.clock import Clock
+from traces.logs.clock import LogClock
 from traces.logs.external_sort import ExternalSort
 from traces.logs.import_report import ImportReport
 from traces.logs.object_sizes import Recorded, Sizes
-from traces.logs.pseudonyms import Numbering, Objects
+from traces.logs.pseudonyms import Numbering, ObjectNumbers
 from traces.logs.tables import NUMBERED
 from traces.readers.formats import Format
 from traces.readers.source import Source
@@ -38,9 +38,9 @@ class LogRecords:
 
     def __init__(self, folder: Path) -> None:
         self.records = ExternalSort(folder, "time_ns")
-        self.objects, self.clients, self.errors = Objects(), Numbering(), Numbering()
+        self.objects, self.clients, self.errors = ObjectNumbers(), Numbering(), Numbering()
         self.sizes = Sizes()
-        self.clock, self.latency_clock = Clock(), Clock(_LATENCY_SLACK_NS)
+        self.clock, self.latency_clock = LogClock(), LogClock(_LATENCY_SLACK_NS)
         self.rows, self.with_latency = 0, 0
         self.zero_ns = int(np.iinfo(np.int64).max)
 

@@ -22,7 +22,7 @@ from traces.readers.http_requests import (
     volumes,
     without_body,
 )
-from traces.readers.layout import Verdict, if_invalid, leave_out
+from traces.readers.layout import RowVerdict, if_invalid, leave_out
 from traces.readers.records import SEVERAL_OBJECTS
 
 REQUEST_LINE = r"(?<method>[A-Z]+) (?<path>[^ ?\"]*)(?:\?(?<query>[^ \"]*))?(?: (?:HTTP/|-)[^\" ]*)?"
@@ -129,7 +129,7 @@ def bucket_of(host: pl.Expr, domain: str = "") -> pl.Expr:
     return pl.when(~host.str.contains(_CLUSTER)).then(host.str.extract(_S3_LABEL))
 
 
-def http_verdicts() -> tuple[Verdict, ...]:
+def http_verdicts() -> tuple[RowVerdict, ...]:
     """Return the verdicts on rows that are no requests for an object or a listing, or have values that are none."""
     deletes = (pl.col("http_method") == "POST") & _query.str.contains("(?:^|&)delete(?:=|&|$)")
     return (

@@ -21,7 +21,7 @@ _MARK = rb"\n?[ \t\r]*\{|[\[\]}]"
 
 
 @dataclass(frozen=True)
-class Objects(Lines):
+class JsonObjects(Lines):
     """JSON objects, one a line.
 
     Attributes:
@@ -40,7 +40,7 @@ class Objects(Lines):
         head, tail = super().halves()
         begins = self.numbers[: head.count], self.numbers[head.count :]
         one, other = (
-            Objects(self.path, int(numbers[0]), half.data, self.zone, begins=numbers)
+            JsonObjects(self.path, int(numbers[0]), half.data, self.zone, begins=numbers)
             for half, numbers in zip((head, tail), begins, strict=True)
         )
         return one, other
@@ -84,7 +84,7 @@ def objects(source: Source, arrays: tuple[str, ...] = (), behind: tuple[str, ...
     held, first, column = b"", 1, 0
     for chunk in _chunks(source):
         if not held and not column:
-            block = _one_a_line(Objects(source.name, first, chunk, source.zone), marks)
+            block = _one_a_line(JsonObjects(source.name, first, chunk, source.zone), marks)
             if block is not None:
                 yield block
                 first += block.count
@@ -117,7 +117,7 @@ def _chunks(source: Source) -> Iterator[bytes]:
         yield b"".join(held)
 
 
-def _one_a_line(lines: Objects, marks: _Marks) -> Objects | None:
+def _one_a_line(lines: JsonObjects, marks: _Marks) -> JsonObjects | None:
     """Return lines that are one object each, without commas and brackets of an array; None if not all are."""
     data, ends = lines.data, lines.ends
     text, head = np.frombuffer(data, np.uint8), data[:_FEW_BYTES]
@@ -132,7 +132,7 @@ def _one_a_line(lines: Objects, marks: _Marks) -> Objects | None:
         text = text.copy()
         text[firsts[before]] = text[lasts[after]] = ord(" ")
         firsts, lasts = firsts + before, lasts - after
-        lines = Objects(lines.path, lines.first, text.tobytes(), lines.zone)
+        lines = JsonObjects(lines.path, lines.first, text.tobytes(), lines.zone)
     alike = (text[firsts] == ord("{")) & (text[lasts] == ord("}")) | (lasts < firsts)
     return lines if alike.all() else None
 
@@ -206,16 +206,16 @@ def _bounds(data: bytes, column: int, marks: _Marks) -> tuple[list[tuple[int, in
             found.append((start, at))
 
 
-def _packed(source: Source, data: bytes, bounds: list[tuple[int, int]], first: int) -> Objects:
+def _packed(source: Source, data: bytes, bounds: list[tuple[int, int]], first: int) -> JsonObjects:
     """Return objects of a text that begins at line `first`, one a line."""
     line, last, begins = first, 0, []
     for start, _ in bounds:
         line, last = line + data.count(b"\n", last, start), start
         begins.append(line)
     packed = b"\n".join([data[start:end].replace(b"\n", b" ") for start, end in bounds]) + b"\n"
-    return Objects(source.name, begins[0], packed, source.zone, begins=np.array(begins, np.int64))
+    return JsonObjects(source.name, begins[0], packed, source.zone, begins=np.array(begins, np.int64))
 
 
-def _whole(source: Source, data: bytes, first: int) -> Objects:
+def _whole(source: Source, data: bytes, first: int) -> JsonObjects:
     """Return what was never closed as one object."""
     return _packed(source, data, [(0, len(data))], first)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.json as pajson
 from numpy.typing import NDArray
 
-from traces.readers.json_objects import Objects
+from traces.readers.json_objects import JsonObjects
 from traces.readers.layout import Divide
 from traces.readers.source import Lines
 
@@ -106,7 +106,7 @@ def _fitting(lines: Lines, schema: pa.Schema, troubles: list[tuple[int, str]]) -
             line = json.dumps(value, ensure_ascii=False).encode("utf-8", _ESCAPED)
         good.append(line + b"\n")
         begins.append(number)
-    return Objects(lines.path, lines.first, b"".join(good), lines.zone, begins=np.array(begins, np.int64))
+    return JsonObjects(lines.path, lines.first, b"".join(good), lines.zone, begins=np.array(begins, np.int64))
 
 
 def _wrong(value: object, type_: pa.DataType, name: str) -> str:

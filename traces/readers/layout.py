@@ -33,7 +33,7 @@ _AMOUNTS = tuple(name for name in RECORDS.names if name.endswith(("_bytes", "_ns
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RowVerdict:
     """Why a row is not a request.
 
     Attributes:
@@ -49,22 +49,22 @@ class Verdict:
     each: pl.Expr | None = None
 
 
-def refuse(when: pl.Expr, why: str) -> Verdict:
+def refuse(when: pl.Expr, why: str) -> RowVerdict:
     """Return the verdict on rows that cannot be read."""
-    return Verdict(when, why, "unreadable")
+    return RowVerdict(when, why, "unreadable")
 
 
-def leave_out(when: pl.Expr, why: str, each: pl.Expr | None = None) -> Verdict:
+def leave_out(when: pl.Expr, why: str, each: pl.Expr | None = None) -> RowVerdict:
     """Return the verdict on rows that a Trace cannot represent; those of each text of `each` are counted apart."""
-    return Verdict(when, why, "left out", each)
+    return RowVerdict(when, why, "left out", each)
 
 
-def join(when: pl.Expr) -> Verdict:
+def join(when: pl.Expr) -> RowVerdict:
     """Return the verdict on rows that are a further part of a request that has a row of its own."""
-    return Verdict(when, "", "joined")
+    return RowVerdict(when, "", "joined")
 
 
-def if_invalid(fields: Mapping[str, str], names: Mapping[str, str] | None = None) -> tuple[Verdict, ...]:
+def if_invalid(fields: Mapping[str, str], names: Mapping[str, str] | None = None) -> tuple[RowVerdict, ...]:
     """Return the verdicts on fields that hold something else than their value: null is ``value``, not null ``field``.
 
     Args:
@@ -97,7 +97,7 @@ class Layout:
 
     divide: Divide
     steps: tuple[Mapping[str, pl.Expr], ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[RowVerdict, ...]
     columns: Mapping[str, pl.Expr]
     doubts: tuple[tuple[pl.Expr, str], ...] = ()
 
@@ -132,7 +132,7 @@ def requests(layout: Layout, lines: Lines) -> tuple[pl.DataFrame, Parsed]:
     return rows, replace(unread(*troubles, *unreadable), joined=joined, left_out=left_out)
 
 
-def _code(verdicts: tuple[Verdict, ...]) -> pl.Expr:
+def _code(verdicts: tuple[RowVerdict, ...]) -> pl.Expr:
     """Return the number of the first verdict that applies to each row; null if none does."""
     return pl.coalesce(
         [pl.lit(None, pl.Int16), *(pl.when(v.when).then(pl.lit(i, pl.Int16)) for i, v in enumerate(verdicts))]
@@ -140,7 +140,7 @@ def _code(verdicts: tuple[Verdict, ...]) -> pl.Expr:
 
 
 def _judge(
-    rows: pl.DataFrame, verdict: pl.Series, verdicts: tuple[Verdict, ...], left_out: Counter[str]
+    rows: pl.DataFrame, verdict: pl.Series, verdicts: tuple[RowVerdict, ...], left_out: Counter[str]
 ) -> tuple[int, list[tuple[int, str]]]:
     """Count the rows left out; return how many are joined, and line and reason of those that cannot be read."""
     joined, unreadable = 0, []

@@ -17,7 +17,7 @@ MAGIC = b"PAR1"
 
 
 @dataclass(frozen=True)
-class Rows(Lines):
+class ParquetRows(Lines):
     """Rows of a Parquet file.
 
     Attributes:
@@ -62,7 +62,7 @@ def row_blocks(source: Source) -> Iterator[Lines]:
     file = _opened(source)
     total = max(1, file.metadata.num_rows)
     for batch in file.iter_batches(BLOCK_LINES):
-        yield Rows(source.name, first, MAGIC, source.zone, rows=batch)
+        yield ParquetRows(source.name, first, MAGIC, source.zone, rows=batch)
         first += batch.num_rows
         source.position_bytes = size * (first - 1) // total
 
@@ -70,7 +70,7 @@ def row_blocks(source: Source) -> Iterator[Lines]:
 def texts_of(columns: Sequence[str], names: Sequence[str]) -> Divide:
     """Return a function that gives columns of the rows as texts, in the order given and under other names."""
 
-    def divide(block: Rows) -> pl.DataFrame:
+    def divide(block: ParquetRows) -> pl.DataFrame:
         rows = pl.DataFrame(pl.from_arrow(pa.table(block.rows).select(list(dict.fromkeys(columns)))))
         lines = pl.int_range(block.first, block.first + len(rows), eager=True).alias("line")
         found = [rows[column].cast(pl.String).alias(name) for column, name in zip(columns, names, strict=True)]

@@ -6,33 +6,17 @@ There, columns before ``op`` are values of a spec by path, those after ``used_in
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from traces.operations import OPS
 from traces.results.registry import FILE
-from traces.tables import atomic_file
 
 _MS = 1e3
 _MIB = 2**20
 _PERCENTILES = ("p25", "p50", "p60", "p75", "p80", "p90", "p95", "p99")  # figures have two digits
-
-SETTINGS = ("workload.clients", "workload.object_size", "workload.mix", "workload.operations")
-"""Columns that are paths of a spec."""
-
-FIGURES = (
-    "throughput_ops",
-    "throughput_mib_per_s",
-    "latency_mean_ms",
-    "latency_min_ms",
-    *(f"latency_{name}_ms" for name in _PERCENTILES),
-    "latency_max_ms",
-)
-"""Columns that are figures."""
 
 
 def reference_rows(table: pa.Table) -> list[dict[str, str]]:
@@ -47,19 +31,6 @@ def reference_rows(table: pa.Table) -> list[dict[str, str]]:
         mix = together.setdefault(_phase(row), {})
         mix[row["op"]] = mix.get(row["op"], 0) + (row["requests"] or 0)
     return [_row(row, together[_phase(row)]) for row in rows]
-
-
-def write_reference_rows(table: pa.Table, path: Path) -> None:
-    """Write `reference_rows` as CSV, atomically.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
-    columns = ["table", *SETTINGS, "op", "remark", "used_in_fit", *FIGURES]
-    with atomic_file(path) as temporary, temporary.open("w", newline="") as file:
-        writer = csv.DictWriter(file, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(reference_rows(table))
 
 
 def _phase(row: Mapping[str, Any]) -> tuple[Any, ...]:

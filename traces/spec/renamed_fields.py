@@ -8,6 +8,7 @@ RENAMED = {
     "a_month": "per_month",
     "access.rewritten": "coalesced_fraction",
     "after_answer": "after_response",
+    "avoided_after": "detected_after",
     "burst_share": "burst_fraction",
     "cell": "configuration",
     "client.nodes": "machines",
@@ -21,6 +22,7 @@ RENAMED = {
     "garbage_collector.after": "allocation_interval",
     "hedge.share": "budget",
     "hosts.caches": "cpu_caches",
+    "hosts.nodes": "processes",
     "hosts.servers": "processes",
     "hosts.slice": "quantum",
     "hosts.wake": "setup_time",
@@ -33,13 +35,29 @@ RENAMED = {
     "noticed_after": "detected_after",
     "osd.scattered": "random_write_fraction",
     "refill": "cold_penalty",
+    "requests_max": "max_requests",
     "retry.share": "budget",
     "share": "fraction",
+    "stored.bytes_each": "object_size",
     "takes": "resource",
     "trusted_after": "readmitted_after",
     "warming": "warm_up",
 }
 """The end of a former path, and the present name of its last part."""
+
+
+MOVED = {
+    "distribution": "balance",
+    "drives.cached": "hosts.page_cache.hit_ratio",
+    "network.internal_latency": "hosts.internode.latency",
+    "stored.warm": "osd.cache.hit_ratio",
+}
+"""A former path, and the present one in another section, or of a name that other fields still have."""
+
+
+def present_path(path: Sequence[str]) -> str | None:
+    """Return the present path of a field that has moved; None if no such field has moved."""
+    return MOVED.get(".".join(path))
 
 
 def present_name(path: Sequence[str]) -> str | None:

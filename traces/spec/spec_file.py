@@ -16,7 +16,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from traces.errors import InputError
-from traces.spec.renamed_fields import present_name
+from traces.spec.renamed_fields import present_name, present_path
 from traces.spec.suggestions import close_names, instead, no_such_file
 from traces.workload.loops import check_group, dropped
 
@@ -35,8 +35,8 @@ class BareKind:
         return {"anyOf": [handler(schema), {"type": "string"}]}
 
 
-class _Loader(yaml.SafeLoader):
-    """A YAML loader that rejects duplicate keys and reads ``1e6`` as a number."""
+class _Constructor(yaml.constructor.SafeConstructor):
+    """Constructs mappings, and rejects duplicate keys."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = set()
@@ -48,9 +48,18 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
-)
+class _Loader(_Constructor, yaml.SafeLoader):
+    """The loader whose messages say what is wrong."""
+
+
+class _FastLoader(_Constructor, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """The same with the parser of libyaml, if PyYAML has it: ten times as fast."""
+
+
+for _loader in (_Loader, _FastLoader):  # 1e6 is a number
+    _loader.add_implicit_resolver(
+        "tag:yaml.org,2002:float", re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+.0123456789")
+    )
 
 
 def load_mapping(path: Path) -> dict[str, Any]:
@@ -76,8 +85,11 @@ def load_mapping(path: Path) -> dict[str, Any]:
 
 def _parsed(text: str, source: str) -> Any:
     try:
-        if _expanded(yaml.compose(text, Loader=_Loader), {}) <= _MOST_VALUES:
-            return yaml.load(text, Loader=_Loader)
+        return _loaded(text, source, _FastLoader)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        pass
+    try:
+        return _loaded(text, source, _Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f"line {mark.line + 1}: " if mark else ""
@@ -86,7 +98,18 @@ def _parsed(text: str, source: str) -> Any:
         raise InputError(f"{source}: broken YAML: {str(error).splitlines()[0]}") from error
     except RecursionError as error:
         raise InputError(f"{source}: broken YAML: nested too deep") from error
-    raise InputError(f"{source}: its aliases stand for more than {_MOST_VALUES:,} values, or for themselves")
+
+
+def _loaded(text: str, source: str, kind: type[Any]) -> Any:
+    """Load the only document of a text; None: there is none."""
+    loader = kind(text)
+    try:
+        node = loader.get_single_node()
+        if _expanded(node, {}) > _MOST_VALUES:
+            raise InputError(f"{source}: its aliases stand for more than {_MOST_VALUES:,} values, or for themselves")
+        return None if node is None else loader.construct_document(node)
+    finally:
+        loader.dispose()
 
 
 _MOST_VALUES = 1_000_000
@@ -270,6 +293,10 @@ def _allowed_at(model: type[BaseModel], location: Sequence[int | str]) -> list[s
     return list({name: None for m in models_at(model, location) for name in m.model_fields})
 
 
+def _exists(model: type[BaseModel], path: Sequence[str]) -> bool:
+    return path[-1] in _allowed_at(model, path[:-1])
+
+
 def _reason(error: ErrorDetails, model: type[BaseModel], named: str = "") -> str:
     location, context = error["loc"], error.get("ctx", {})
     match error["type"]:
@@ -278,6 +305,9 @@ def _reason(error: ErrorDetails, model: type[BaseModel], named: str = "") -> str
             new = present_name([*map(str, location)])
             if new is not None and new in allowed:
                 return f"is now called {new}"
+            moved = present_path([*map(str, location)])
+            if moved is not None and _exists(model, moved.split(".")):
+                return f"is now {moved}"
             whole = f" of {named}" if named and len(location) == 1 else ""
             return f"unknown field{whole}; {instead(str(location[-1]), allowed)}"
         case "missing":

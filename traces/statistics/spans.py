@@ -9,7 +9,7 @@ from traces.run import Run
 
 _LEAST = 0.01  # fraction of the requests, and of the time, from which an operation can be a phase of its own
 
-Window = tuple[float, float, int]
+TimeWindow = tuple[float, float, int]
 """First start, last end and number of requests of an operation."""
 
 
@@ -34,11 +34,11 @@ def span_s(run: Run, subject: str) -> tuple[float, float]:
     return (begin_s if settling_s and _is_long(windows[op], *least) else first_s), last_s
 
 
-def _is_long(window: Window, least_s: float, least: float) -> bool:
+def _is_long(window: TimeWindow, least_s: float, least: float) -> bool:
     return window[1] - window[0] >= least_s and window[2] >= least
 
 
-def _windows(run: Run) -> dict[str, Window]:
+def _windows(run: Run) -> dict[str, TimeWindow]:
     """Return the window of each operation that occurs."""
     arrival_s, end_s, found = run.column("arrival_s"), run.column("end_s"), {}
     for k in np.flatnonzero(np.bincount(run.op, minlength=len(OPS))).tolist():
@@ -47,7 +47,7 @@ def _windows(run: Run) -> dict[str, Window]:
     return found
 
 
-def _phases(windows: list[Window]) -> list[tuple[float, float]]:
+def _phases(windows: list[TimeWindow]) -> list[tuple[float, float]]:
     """Merge windows that overlap."""
     merged: list[tuple[float, float]] = []
     for begin_s, end_s, _ in sorted(windows):

@@ -28,7 +28,7 @@ from validate.calibration.initial_estimates import staged_estimates
 from validate.calibration.parameters import Parameter, check, matters, parameters_of
 from validate.calibration.profile import Estimate, FittedRow, FittedRun, Profile, Residual
 from validate.calibration.published import PublishedRow
-from validate.calibration.simulations import Requested, simulated_trace, simulations
+from validate.calibration.simulations import SimulatedWorkload, simulated_trace, simulations
 from validate.calibration.targets import Targets, targets_of
 from validate.calibration.uncertainty import (
     discrepancy,
@@ -265,12 +265,12 @@ def _workload(spec: Spec, measured: Sequence[Measured], published: Sequence[Publ
 
 def _requested(
     measured: Sequence[Measured], published: Sequence[PublishedRow], members: Sequence[int], labels: tuple[Label, ...]
-) -> Requested:
+) -> SimulatedWorkload:
     if members[0] >= len(measured):
         row = published[members[0] - len(measured)]
-        return Requested(row.trace, labels, None, published=row)
+        return SimulatedWorkload(row.trace, labels, None, published=row)
     first, requests = measured[members[0]], max(len(measured[i].run) for i in members)
-    return Requested(simulated_trace(first.trace, requests), labels, first.policies, first.faults)
+    return SimulatedWorkload(simulated_trace(first.trace, requests), labels, first.policies, first.faults)
 
 
 def _of_runs(targets: Targets, measured: Sequence[Measured]) -> list[tuple[int, ...]]:

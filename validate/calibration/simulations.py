@@ -30,7 +30,7 @@ Fewer make the simulation noisier than the measurement, more make it needlessly 
 
 
 @dataclass(frozen=True)
-class Requested:
+class SimulatedWorkload:
     """The workload to simulate for the Runs, or published rows, of a configuration.
 
     Attributes:
@@ -87,7 +87,7 @@ class Simulations:
 
 @contextlib.contextmanager
 def simulations(
-    spec: Spec, requested: Sequence[Requested], workers: int, progress: Callable[[int], None]
+    spec: Spec, requested: Sequence[SimulatedWorkload], workers: int, progress: Callable[[int], None]
 ) -> Iterator[Simulations]:
     """Start processes for simulations of a spec; `progress` is called with the number of simulations done.
 
@@ -98,10 +98,10 @@ def simulations(
         yield Simulations(mapping, progress)
 
 
-_known: tuple[Spec, tuple[Requested, ...]]  # of this process: traces are too large to be sent each time
+_known: tuple[Spec, tuple[SimulatedWorkload, ...]]  # of this process: traces are too large to be sent each time
 
 
-def _know(spec: Spec, requested: tuple[Requested, ...]) -> None:
+def _know(spec: Spec, requested: tuple[SimulatedWorkload, ...]) -> None:
     global _known
     _known = spec, requested
 

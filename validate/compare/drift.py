@@ -34,7 +34,7 @@ _LEAST = 1e-12  # anything less counts as this, so that every logarithm is finit
 
 
 @dataclass(frozen=True)
-class Change:
+class FigureDrift:
     """The greatest change of a figure during a Run.
 
     Attributes:
@@ -57,7 +57,7 @@ class Change:
         return math.expm1(self.log_ratio)
 
 
-def latency_changes(run: Run) -> list[Change]:
+def latency_changes(run: Run) -> list[FigureDrift]:
     """Return the change of each operation's median latency; none for fewer than 30 successful requests."""
     changes = []
     for op, arrival_s, first in _blocks(run):
@@ -66,7 +66,7 @@ def latency_changes(run: Run) -> list[Change]:
     return changes
 
 
-def rate_changes(run: Run) -> list[Change]:
+def rate_changes(run: Run) -> list[FigureDrift]:
     """Return the change of each operation's rate of (successful) requests; in an open loop, the offered load."""
     return [
         _change(op, "throughput", np.diff(first) / np.maximum(np.diff(arrival_s[first]), _LEAST), arrival_s[first])
@@ -85,14 +85,14 @@ def _blocks(run: Run) -> list[tuple[str, Floats, NDArray[np.int64]]]:
     return blocks
 
 
-def _change(op: str, figure: str, values: Floats, begin_s: Floats) -> Change:
+def _change(op: str, figure: str, values: Floats, begin_s: Floats) -> FigureDrift:
     logs = np.log(np.maximum(values[1:], _LEAST))
     excursions = np.abs(np.cumsum(logs - logs.mean()))[:-1]
     at = int(excursions.argmax()) + 1
     by_chance = np.abs(np.cumsum(logs[_permutations(len(logs))] - logs.mean(), axis=1))[:, :-1].max(axis=1)
     # The same numbers added in a different order differ in the last digits.
     reached = (by_chance >= excursions[at - 1] - 1e-9).sum()
-    return Change(
+    return FigureDrift(
         op,
         figure,
         log_ratio=float(logs[at:].mean() - logs[:at].mean()),

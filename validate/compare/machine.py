@@ -67,7 +67,7 @@ def process_cpu_s(pid: int) -> float | None:
 
 
 def cpu_usage(before: CpuSample, after: CpuSample, requests: int) -> dict[str, float | None]:
-    """The CPU time between two samples: seconds, seconds per request, and shares of all cores' time.
+    """The CPU time between two samples: seconds, seconds per request, and fractions of all cores' time.
 
     ``other_share`` is what neither the client nor the server nor its devices used; without a known server it holds the
     server too.
@@ -117,7 +117,7 @@ def _cpu_model() -> str:
 
 
 def sharpen_timer() -> None:
-    """Let this thread's sleeps end on time: Linux adds 50 us of timer slack unless told otherwise."""
+    """Let this thread's sleeps end on time: Linux adds 50 us of timer slack by default."""
     prctl = getattr(ctypes.CDLL(None), "prctl", None)
     if prctl is not None:
         prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)

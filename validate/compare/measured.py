@@ -12,7 +12,7 @@ from traces.statistics.summary import latencies, ops_of
 from traces.trace import Trace
 from validate.compare.figures import Floats, Label, figures_of, labels_of, parts_of
 from validate.compare.run_quality import RunQuality, check_quality
-from validate.forecast.configurations import Requested, requested_of, requested_trace
+from validate.forecast.configurations import RequestedWorkload, requested_of, requested_trace
 from validate.replay.cpu_usage import measured_cpu_s
 from validate.replay.recorded_faults import FaultEvent, recorded_faults
 from validate.replay.recorded_policies import recorded_policies
@@ -48,7 +48,7 @@ class Measured:
         return requested_trace(self.run)
 
     @cached_property
-    def requested(self) -> Requested:
+    def requested(self) -> RequestedWorkload:
         """The workload of the Run, without the seed.
 
         Raises:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from traces.run import Run
-from validate.compare.drift import Change, latency_changes, rate_changes
+from validate.compare.drift import FigureDrift, latency_changes, rate_changes
 from validate.compare.lateness import MOST_OTHER, ClientMachine, crowded, late_sentence, other_share
 from validate.replay.schedule import LATE_S, schedule_of
 
@@ -198,7 +198,7 @@ def _drifted(run: Run) -> CheckResult:
     )
 
 
-def _matters(change: Change, level: float) -> bool:
+def _matters(change: FigureDrift, level: float) -> bool:
     return change.p_value < level and abs(change.relative) > MOST_DRIFT
 
 

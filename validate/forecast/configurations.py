@@ -75,7 +75,7 @@ class Distribution:
 
 
 @dataclass(frozen=True)
-class Requested:
+class RequestedWorkload:
     """The workload of a Run, without the seed.
 
     Attributes:
@@ -90,7 +90,7 @@ class Requested:
     client: str
     distributions: dict[str, Distribution]
 
-    def same_workload(self, other: Requested) -> bool:
+    def same_workload(self, other: RequestedWorkload) -> bool:
         """Whether both are of one configuration: same pacing and client, no distribution differs significantly."""
         mine, others = self.distributions, other.distributions
         return (
@@ -131,7 +131,7 @@ def requested_trace(run: Run) -> Trace:
     return Trace.of(table, replace(trace.pacing, duration_s=None if limit_s is None else limit_s / speed))
 
 
-def requested_of(run: Run) -> Requested:
+def requested_of(run: Run) -> RequestedWorkload:
     """Return the workload of a Run, without the seed.
 
     Raises:
@@ -160,10 +160,10 @@ def requested_of(run: Run) -> Requested:
         distributions[f"{OPS[code]} moved"] = Distribution.of(moved_bytes[rows])
     client = (run.info.get("data_path") or {}).get("name"), run.info.get("client_policies")
     store = run.info.get("lab"), same_faults(run.info.get("faults") or ())
-    return Requested(trace.pacing, json.dumps((client, store), sort_keys=True), distributions)
+    return RequestedWorkload(trace.pacing, json.dumps((client, store), sort_keys=True), distributions)
 
 
-def configurations_of(requested: Sequence[Requested]) -> list[list[int]]:
+def configurations_of(requested: Sequence[RequestedWorkload]) -> list[list[int]]:
     """Return the indices of each configuration's members; each joins the first one whose first member is the same."""
     configurations: list[list[int]] = []
     for i, own in enumerate(requested):
@@ -177,7 +177,7 @@ def configurations_of(requested: Sequence[Requested]) -> list[list[int]]:
     return configurations
 
 
-def labels_of(requested: Sequence[Requested]) -> list[str]:
+def labels_of(requested: Sequence[RequestedWorkload]) -> list[str]:
     """Return the labels of the workloads; equal ones are numbered."""
     labels: list[str] = []
     for own in requested:

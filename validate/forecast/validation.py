@@ -32,9 +32,6 @@ TOLERANCES: Mapping[str, float] = {"throughput_ops": 0.05, "p50": 0.10, "p99": 0
 REPEATABILITY_FACTOR = 1.5
 """An error up to this multiple of the repeatability is accepted, too."""
 
-VERDICTS = ("within", "noise", "beyond")
-"""Within the tolerance; beyond it, but within `REPEATABILITY_FACTOR` times the repeatability; beyond both."""
-
 AnyDeviation = TypeVar("AnyDeviation", bound=Deviation)
 
 _UNKNOWN = "unknown workload"
@@ -106,7 +103,8 @@ class FigureSummary:
         repeatability: median over all repeated configurations.
         tolerance: the tolerated error.
         median, worst: of the errors; None if nothing was held out, and so is `verdict`.
-        verdict: one of `VERDICTS`, for the median.
+        verdict: of the median: ``within`` the tolerance; ``noise``, beyond it, but within `REPEATABILITY_FACTOR` times
+            the repeatability; or ``beyond`` both.
     """
 
     count: int

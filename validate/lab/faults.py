@@ -17,19 +17,6 @@ EFFECTS: Mapping[Part, tuple[Effect, ...]] = {
 }
 """What can happen to each part."""
 
-MEANINGS: Mapping[Effect, str] = {
-    "slow": "every access takes longer by a factor",
-    "frozen": "no access ends",
-    "errors": "every access fails with an I/O error",
-    "full": "every write fails for lack of space",
-    "replaced": "every access fails; when the fault ends, an empty drive takes its place",
-    "cut": "no packet passes, and no end notices",
-    "limited": "its rate is lower",
-    "killed": "its server's processes are killed; they are started again when the fault ends",
-    "paused": "its server's processes are stopped, and its connections stay",
-    "restarted": "its server's processes are killed and started again at once",
-}
-
 
 @dataclass(frozen=True)
 class LabFault:

@@ -358,7 +358,7 @@ def _last_lines(log: Path) -> str:
 
 
 def _stop(store: Store) -> None:
-    """End the processes: asked first, then killed.
+    """End the processes by SIGTERM, and by SIGKILL those that remain.
 
     Raises:
         InputError: one does not end.

@@ -104,7 +104,7 @@ def is_alive(process: psutil.Process) -> bool:
 
 
 def end(processes: Sequence[psutil.Process], within_s: float, at_once: bool = False) -> list[psutil.Process]:
-    """End processes: each is asked, and killed where it has not ended in time; those that do not end.
+    """End processes by SIGTERM, and by SIGKILL what remains after a time; return those that do not end.
 
     Args:
         at_once: kill them without asking.

@@ -11,9 +11,11 @@ from typing import Any, NamedTuple, Protocol
 import psutil
 
 from traces.errors import InputError
+from traces.trace import Trace
 from validate.lab.box.box import Box, drive_folder
 from validate.lab.faults import LabFault
 from validate.lab.processes import is_alive, of_folder
+from validate.replay.replay import Faults
 from validate.s3.account import Target
 
 PROFILE = "tailcast-lab"
@@ -253,8 +255,28 @@ FaultEvent = Callable[[Store, LabFault, float, float | None], dict[str, Any] | N
 """Returns a fault of the lab in the words of a spec."""
 
 
+class Placement(Protocol):
+    """Where a store has its objects, and requests that its model places in the same way."""
+
+    def recorded(self, store: Store, trace: Trace) -> dict[str, list[int]]:
+        """Return the numbers of the drives of each object that a trace reads, of a store that was replayed to."""
+
+    def applied(self, trace: Trace, recorded: Mapping[str, Sequence[int]], spec: Any) -> Trace:
+        """Return the requests with names of keys that the model of a spec places on these drives."""
+
+
+class StagedFaults(Faults, Protocol):
+    """What happens to a store during a replay.
+
+    Attributes:
+        problems: what could not be done, a sentence each.
+    """
+
+    problems: list[str]
+
+
 class StoreKind(Protocol):
-    """How a real store of one kind is installed, started and asked about itself.
+    """How a real store of one kind is installed, started and inspected.
 
     Attributes:
         name: as in the specs of its model.
@@ -269,6 +291,10 @@ class StoreKind(Protocol):
         has_db: whether it keeps a database that a drive of its own may hold.
         fault_event: the entry of the section `faults` of its model's spec for a fault that began at `at` s and lasted
             until `until` s (None: to the end); None if the model has no such fault. None where it has none at all.
+        placement: where it has its objects; None where it does not tell.
+        reshard: reshards the index of the newest bucket at a time in s of a replay, to a number of shards; None where
+            there is no such index.
+        discard: removes what deletes have left on the drives; None where they leave nothing.
     """
 
     name: str
@@ -280,6 +306,9 @@ class StoreKind(Protocol):
     file_name: Callable[[str], str] | None
     has_db: bool
     fault_event: FaultEvent | None
+    placement: Placement | None
+    reshard: Callable[[Store, float, int], StagedFaults] | None
+    discard: Callable[[Store], None] | None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         """Check that the store can be started in a form, with options of its own configuration.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from validate.reference.statements import Statement, Values, Variant, is_steady, listed, rises
 
 _MINIO = "bob/minio-same-host"
-_TWO = ("hosts.nodes=2", "vdisks.replicas=2")
+_TWO = ("hosts.processes=2", "vdisks.replicas=2")
 _TWO_OF_MINIO = ("hosts.processes=2", "drives.count=4")
 
 

@@ -23,7 +23,7 @@ from validate.reference.by_case import statements_of
 from validate.reference.cases import Case, UserTable, spec_file
 from validate.reference.figures import figure, figures_of_spec, first_half, is_tail
 from validate.reference.nic_limits import nic_notes
-from validate.reference.rows import DURATION, Row, is_steady
+from validate.reference.rows import Row, is_steady
 from validate.reference.statements import Statement, Variant
 
 RANGE = (0.05, 0.95)
@@ -124,11 +124,6 @@ def forecast(
     covered = [of_row[name] for row, of_row in held_out for name in row.evaluated]
     counts = {"covered": sum(covered), "figures": len(covered)}
     return result | {"uncertainty": {"level": uncertainty, "draws": drawn, **counts, "unknowns": to_json(unknowns)}}
-
-
-def duration_s(spec: Spec, op: str, seed: int) -> float:
-    """Return the seconds from the first start to the last end of an operation's requests in one simulation."""
-    return figure(simulate(spec, seed=seed), op, DURATION)
 
 
 @dataclass(frozen=True)

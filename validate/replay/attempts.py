@@ -29,7 +29,7 @@ from validate.s3.account import Response
 _RETRYABLE_STATUS = (408, 429)  # the 4xx codes that do not mean that the request is wrong
 
 
-class Outcome(NamedTuple):
+class RequestOutcome(NamedTuple):
     """The outcome of a request: its response, the number of attempts, and the one that succeeded (0: none)."""
 
     response: Response
@@ -37,11 +37,11 @@ class Outcome(NamedTuple):
     winner: int
 
     @staticmethod
-    def of(response: Response, attempts: int, number: int) -> Outcome:
+    def of(response: Response, attempts: int, number: int) -> RequestOutcome:
         """Return the outcome when the response to attempt `number` (from 0) ends the request."""
-        return Outcome(response, attempts, 0 if response.error else number + 1)
+        return RequestOutcome(response, attempts, 0 if response.error else number + 1)
 
-    def since(self, zero_s: float) -> Outcome:
+    def since(self, zero_s: float) -> RequestOutcome:
         """Return the same with the time stamp of the response relative to `zero_s`."""
         return self._replace(response=self.response._replace(first_byte_s=self.response.first_byte_s - zero_s))
 
@@ -103,10 +103,10 @@ class Attempts:
         self.launcher: Launcher = OnLoop(cancellable) if cancellable else InThreads(issue, max(1, 2 * workers))
         self.spare = threading.Semaphore(workers)
 
-    def __call__(self, row: int) -> Outcome:
+    def __call__(self, row: int) -> RequestOutcome:
         budget = self._budgets[self._ops[row]]
         if budget.policy.attempts == 1:
-            return Outcome.of(self.issue(row, 0), 1, 0)
+            return RequestOutcome.of(self.issue(row, 0), 1, 0)
         return _Request(self, budget, row).outcome()
 
     def close(self) -> None:
@@ -125,7 +125,7 @@ class _Request:
         self._holds_spare = False
         self._cancels: list[Callable[[], object]] = []
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> RequestOutcome:
         """Start, hedge and retry until a response ends the request; cancel the attempts still in progress."""
         try:
             return self._outcome()
@@ -133,7 +133,7 @@ class _Request:
             for cancel in self._cancels:
                 cancel()
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self) -> RequestOutcome:
         begun_s = time.perf_counter()
         second_s, retry_s, retries = begun_s + self._budget.begin(), math.inf, 0
         self._begin()
@@ -150,10 +150,10 @@ class _Request:
                 if response.error is None:
                     self._budget.won(time.perf_counter() - begun_s)
                 if not retryable(response):
-                    return Outcome.of(response, self._begun, number)
+                    return RequestOutcome.of(response, self._begun, number)
                 if self._none_in_progress() and retry_s == math.inf:
                     if self._attempts.stopped.is_set() or not self._budget.may_retry(retries):
-                        return Outcome.of(response, self._begun, number)
+                        return RequestOutcome.of(response, self._begun, number)
                     retry_s = time.perf_counter() + self._pause_s(retries)
                     retries += 1
 

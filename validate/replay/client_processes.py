@@ -17,10 +17,10 @@ from typing import Any
 
 from traces.errors import InputError
 from traces.interrupts import STOPS, deferred_stops, end_with_parent, unblock_stops
-from validate.replay.issue import Clock, LoopState, Record, TracePart, beginning
+from validate.replay.issue import LoopClock, LoopState, Record, TracePart, beginning
 from validate.replay.thread_group import ThreadGroup
 from validate.s3.account import Account
-from validate.s3.client import Client, Job
+from validate.s3.client import Client, ReplayTask
 
 _ENDS_WITHIN_S = 5.0
 
@@ -32,7 +32,7 @@ class ClientProcesses:
         InputError: a process cannot reach the store, is refused, or dies.
     """
 
-    def __init__(self, job: Job, count: int):
+    def __init__(self, job: ReplayTask, count: int):
         context = multiprocessing.get_context("spawn")  # forked, they would share sockets and threads with this one
         closed = job.plan.trace.pacing.loop == "closed"
         # Keep a reference: its semaphores vanish with it, possibly before a child process has opened them.
@@ -137,13 +137,13 @@ class _ClientProcess:
             self._process.join()
 
 
-def _main(job: Job, part: TracePart, state: LoopState | None, link: Connection) -> None:
+def _main(job: ReplayTask, part: TracePart, state: LoopState | None, link: Connection) -> None:
     """Run a client process."""
     end_with_parent()
     for number in STOPS:
         signal.signal(number, signal.SIG_IGN)
     unblock_stops()
-    clock = Clock()
+    clock = LoopClock()
     with contextlib.suppress(EOFError, BrokenPipeError):  # the parent process has ended
         try:
             client = Client(job, Account(job.target), part)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 from traces.trace import Pacing, Trace
 from validate.compare.machine import sharpen_timer
-from validate.replay.attempts import Outcome
+from validate.replay.attempts import RequestOutcome
 from validate.replay.thread_group import POLL_S, ThreadGroup
 
 _COARSE_S = 0.02  # a longer sleep can be stopped until this much is left
@@ -49,7 +49,7 @@ class Record(NamedTuple):
     due: Due
     start_s: float
     end_s: float
-    outcome: Outcome
+    outcome: RequestOutcome
 
 
 class Loop(Protocol):
@@ -61,7 +61,7 @@ class Loop(Protocol):
         """Return the next request for a worker that has been free since `free_s`; None if there is no more."""
 
 
-class Clock:
+class LoopClock:
     """The clock of a loop: seconds since its start, and sleep that ends when the loop is stopped.
 
     Attributes:
@@ -129,7 +129,7 @@ class OpenLoop:
     of 4 KiB took 0.77 ms of the client's CPU when 256 threads were used in turn, and 0.52 ms with 8 threads (measured).
     """
 
-    def __init__(self, trace: Trace, clock: Clock, speed: float, max_in_flight: int, part: TracePart = TracePart()):  # noqa: B008
+    def __init__(self, trace: Trace, clock: LoopClock, speed: float, max_in_flight: int, part: TracePart = TracePart()):  # noqa: B008
         self._at_s = (trace.arrival_s[: trace.issued] / speed).tolist()
         self._client = trace.table.column("client").fill_null(-1).to_pylist()
         self._clock, self._part, self._leader, self._next = clock, part, _LeaderLock(), part.number
@@ -174,7 +174,7 @@ class ClosedLoop:
     the waiting clients start staggered again. If rows repeat, the phases of each round follow those of the last one.
     """
 
-    def __init__(self, trace: Trace, clock: Clock, state: LoopState, part: TracePart = TracePart()):  # noqa: B008
+    def __init__(self, trace: Trace, clock: LoopClock, state: LoopState, part: TracePart = TracePart()):  # noqa: B008
         self.pacing: Pacing = trace.pacing
         self.workers = part.count(trace.pacing.clients)
         self._clock, self._part, self._changed, self._place = clock, part, state.changed, state.place
@@ -232,8 +232,8 @@ class ClosedLoop:
 
 def drive(
     loop: Loop,
-    clock: Clock,
-    issue: Callable[[int], Outcome],
+    clock: LoopClock,
+    issue: Callable[[int], RequestOutcome],
     progress: Callable[[int, float], None],
     zero_s: Callable[[], float] | None = None,
 ) -> tuple[list[Record], bool]:

@@ -89,7 +89,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReplayPlan:
     """What a replay does on the store.
 
     Attributes:
@@ -147,7 +147,7 @@ class Plan:
         }
 
 
-def plan_of(trace: Trace, options: Options) -> Plan:
+def plan_of(trace: Trace, options: Options) -> ReplayPlan:
     """Plan a replay of the trace, without accessing a store.
 
     An object is written beforehand if no request of an earlier phase writes it: requests of one phase overlap, and a
@@ -202,7 +202,7 @@ def plan_of(trace: Trace, options: Options) -> Plan:
         if size not in sizes_of_key:
             keys[key] = (*sizes_of_key, size)
     pieces = np.where(on_object, np.where(parts > 0, multipart.part_size, sizes), 0)
-    return Plan(trace, options, list(written), preload, int(pieces.max()), bool(parts.any()), written)
+    return ReplayPlan(trace, options, list(written), preload, int(pieces.max()), bool(parts.any()), written)
 
 
 def requests_of(trace: Trace) -> Iterator[tuple[str, str, str, int]]:

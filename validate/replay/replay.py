@@ -24,13 +24,13 @@ from validate.compare.machine import CpuSample, clock_floor, cpu_usage, environm
 from validate.replay.bucket_record import recorded
 from validate.replay.buckets import Buckets
 from validate.replay.client_processes import ClientProcesses
-from validate.replay.issue import Clock, Record, beginning
+from validate.replay.issue import LoopClock, Record, beginning
 from validate.replay.pinning import Pinning, cores_here, pinned, pinning_of
-from validate.replay.plan import Options, Plan, plan_of
+from validate.replay.plan import Options, ReplayPlan, plan_of
 from validate.replay.resume import joined, remaining, unissued
 from validate.replay.schedule import run_table, schedule_of
 from validate.s3.account import Account, DataPath, Target
-from validate.s3.client import ABSENT_KEY, Client, Job
+from validate.s3.client import ABSENT_KEY, Client, ReplayTask
 
 Progress = Callable[[str, float, float], None]
 """Called with the stage (``prepare`` or ``replay``), the amount done, and the total."""
@@ -81,7 +81,7 @@ def replay(
     plan = plan_of(trace, options or Options())
     account = Account(target)
     with _buckets(plan, account, target, faults) as (buckets, left):
-        client = Client(Job(plan, target, buckets.names), account)
+        client = Client(ReplayTask(plan, target, buckets.names), account)
         path = client.paths[0]
         buckets.preload(path, plan.preload, client.payload, lambda done: progress("prepare", done, len(plan.preload)))
         info, records = _measure(client, progress, faults)
@@ -108,7 +108,7 @@ def replay(
 
 @contextmanager
 def _buckets(
-    plan: Plan, account: Account, target: Target, faults: Faults | None
+    plan: ReplayPlan, account: Account, target: Target, faults: Faults | None
 ) -> Iterator[tuple[Buckets, list[str]]]:
     """Create the buckets of a plan, and remove them at the end, however it comes.
 
@@ -191,7 +191,7 @@ def _measure(client: Client, progress: Progress, faults: Faults | None) -> tuple
         info["pinning"] = stack.enter_context(
             _separate_cores(options, clients.pids if clients else [os.getpid()], target)
         )
-        before, clock = CpuSample.take(target.server_pids, target.device_pids), Clock()
+        before, clock = CpuSample.take(target.server_pids, target.device_pids), LoopClock()
         zero_s = partial(_zero, plan, info, faults)
         if faults is not None:
             stack.callback(faults.end)
@@ -207,7 +207,7 @@ def _measure(client: Client, progress: Progress, faults: Faults | None) -> tuple
     return info | {"cpu": cpu_usage(before, after, len(records)), "aborted": aborted}, records
 
 
-def _zero(plan: Plan, info: dict[str, Any], faults: Faults | None) -> float:
+def _zero(plan: ReplayPlan, info: dict[str, Any], faults: Faults | None) -> float:
     """Return the start of the loop by `time.perf_counter`, record it by the calendar, and begin the faults."""
     zero_s = beginning(plan.workers)
     info["zero_at"] = time.time() + zero_s - time.perf_counter()
@@ -245,7 +245,7 @@ def _pinned(clients: Sequence[int], target: Target, pinning: Pinning) -> Iterato
         yield
 
 
-def _policies(plan: Plan) -> dict[str, Any]:
+def _policies(plan: ReplayPlan) -> dict[str, Any]:
     """Return the timeouts, retries and hedging of the clients, in the form of a spec."""
     policies: dict[str, Any] = plan.options.policies.model_dump(mode="json")
     policies["timeout"] = plan.options.limit_s

@@ -15,8 +15,8 @@ from traces.errors import InputError
 from traces.random_streams import mixed, stream_id
 from validate.replay.attempts import Attempts
 from validate.replay.buckets import Payload
-from validate.replay.issue import Clock, ClosedLoop, Loop, LoopState, OpenLoop, Record, TracePart, drive
-from validate.replay.plan import Plan, requests_of
+from validate.replay.issue import ClosedLoop, Loop, LoopClock, LoopState, OpenLoop, Record, TracePart, drive
+from validate.replay.plan import ReplayPlan, requests_of
 from validate.s3.account import Account, Target
 from validate.s3.body_check import Content, ExpectedBody, part_of
 from validate.s3.clients import connect
@@ -29,14 +29,14 @@ _VERIFY_STREAM = stream_id("verify")
 
 
 @dataclass(frozen=True)
-class Job:
+class ReplayTask:
     """The input of the clients of a replay, in any process.
 
     Attributes:
         buckets: the created bucket for each bucket of the trace.
     """
 
-    plan: Plan
+    plan: ReplayPlan
     target: Target
     buckets: dict[str, str]
 
@@ -48,7 +48,7 @@ class Client:
         InputError: the store is unreachable or refuses.
     """
 
-    def __init__(self, job: Job, account: Account, part: TracePart = TracePart()):  # noqa: B008
+    def __init__(self, job: ReplayTask, account: Account, part: TracePart = TracePart()):  # noqa: B008
         options = job.plan.options
         self.job, self.part = job, part
         multipart = options.multipart
@@ -67,7 +67,7 @@ class Client:
                 said = response.error or f"status {response.status} for an object that does not exist"
                 raise InputError(f"{url}: {said}")
 
-    def loop(self, clock: Clock, state: LoopState | None) -> Loop:
+    def loop(self, clock: LoopClock, state: LoopState | None) -> Loop:
         """Return the loop of this client's part; a closed loop shares its `state` with other processes."""
         trace, options = self.job.plan.trace, self.job.plan.options
         if trace.pacing.loop == "open":
@@ -76,7 +76,7 @@ class Client:
 
     def run(
         self,
-        clock: Clock,
+        clock: LoopClock,
         progress: Callable[[int, float], None],
         state: LoopState | None = None,
         zero_s: Callable[[], float] | None = None,
@@ -124,7 +124,7 @@ def _issue(paths: Sequence[Any], call: Callable[[int], Call], row: int, attempt:
     return call(row)(paths[(row + attempt) % len(paths)])
 
 
-def caller(plan: Plan, buckets: dict[str, str], payload: Payload) -> Callable[[int], Call]:
+def caller(plan: ReplayPlan, buckets: dict[str, str], payload: Payload) -> Callable[[int], Call]:
     """Return a function that returns the call of a row."""
     trace, options, written = plan.trace, plan.options, plan.written
     rows = list(requests_of(trace))

@@ -53,7 +53,7 @@ def reason(text: str) -> str:
     """Return the essential part of an error text or of an error response's body.
 
     That is the S3 error code, else the HTTP status, else the transport error. Paths and queries of URLs are removed,
-    so that requests that fail alike have the same reason.
+    so that requests that fail in the same way have the same reason.
     """
     return _essential(text)[:LONGEST_REASON]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from validate.reference.cases import CASES
 from validate.scoreboard.lines import Line
-from validate.scoreboard.published import Settings, published_lines, sample_of
+from validate.scoreboard.published import BoardSettings, published_lines, sample_of
 from validate.scoreboard.recorded import recorded_lines
 from validate.scoreboard.recordings import RECORDINGS
 
@@ -41,7 +41,7 @@ SAMPLE: Mapping[str, tuple[int, ...]] = {
 
 
 def scoreboard(
-    settings: Settings, sample: bool = False, progress: Callable[[float], None] = lambda done: None
+    settings: BoardSettings, sample: bool = False, progress: Callable[[float], None] = lambda done: None
 ) -> list[Line]:
     """Predict all reference cases and recorded Runs, or the sample, and return a line for each figure.
 

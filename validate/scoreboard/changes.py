@@ -20,7 +20,7 @@ _ROUNDING = 1e-4
 
 
 @dataclass(frozen=True)
-class Change:
+class PredictionChange:
     """A figure that two boards predict differently.
 
     Attributes:
@@ -61,13 +61,13 @@ class Changes:
     """
 
     compared: int
-    changed: tuple[Change, ...]
+    changed: tuple[PredictionChange, ...]
     noisy: int
     missing: tuple[Line, ...]
     new: tuple[Line, ...]
 
     @property
-    def worse(self) -> tuple[Change, ...]:
+    def worse(self) -> tuple[PredictionChange, ...]:
         """What became worse."""
         return tuple(change for change in self.changed if change.is_worse)
 
@@ -86,7 +86,7 @@ def changes_of(before: Sequence[Line], now: Sequence[Line], sample: bool = False
     noise = [_pooled(before), _pooled(now)]
     pairs = [(earlier[line.key], line) for line in now if line.key in earlier]
     changes = [
-        Change(old, new, math.hypot(_noise(old, noise[0]), _noise(new, noise[0] if sample else noise[1])))
+        PredictionChange(old, new, math.hypot(_noise(old, noise[0]), _noise(new, noise[0] if sample else noise[1])))
         for old, new in pairs
     ]
     changed = [change for change in changes if change.is_significant]

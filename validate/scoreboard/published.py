@@ -16,7 +16,7 @@ from validate.scoreboard.lines import FITTED, KNOWN, STATEMENT, UNSEEN, Line
 
 
 @dataclass(frozen=True)
-class Settings:
+class BoardSettings:
     """How a board is made.
 
     Attributes:
@@ -43,7 +43,7 @@ def sample_of(case: Case, rows: Sequence[int]) -> UserTable:
 
 
 def published_lines(
-    case: Case | UserTable, settings: Settings, progress: Callable[[float], None] | None = None
+    case: Case | UserTable, settings: BoardSettings, progress: Callable[[float], None] | None = None
 ) -> list[Line]:
     """Predict a case and return its lines.
 
@@ -90,7 +90,7 @@ def _row_line(
     found: dict[str, Any],
     straight: float | None,
     simple: Baseline,
-    settings: Settings,
+    settings: BoardSettings,
 ) -> Line:
     low, high = found["band"][figure] if "band" in found else (None, None)
     return Line(
@@ -114,7 +114,7 @@ def _row_line(
     )
 
 
-def _made(settings: Settings) -> dict[str, Any]:
+def _made(settings: BoardSettings) -> dict[str, Any]:
     return {"model": settings.model, "seed": settings.seed}
 
 

@@ -31,7 +31,7 @@ from validate.replay.recorded_faults import with_faults
 from validate.replay.recorded_policies import as_recorded
 from validate.scoreboard.baselines import baseline, straight_lines
 from validate.scoreboard.lines import FITTED, KNOWN, Line
-from validate.scoreboard.published import Settings
+from validate.scoreboard.published import BoardSettings
 from validate.scoreboard.recordings import Recording
 
 _QUANTILES = {"latency_p50_ms": 0.5, "latency_p90_ms": 0.9, "latency_p99_ms": 0.99, "latency_p99_9_ms": 0.999}
@@ -47,7 +47,7 @@ _Figures = dict[tuple[str, str], float]
 
 def recorded_lines(
     recording: Recording,
-    settings: Settings,
+    settings: BoardSettings,
     names: Sequence[str],
     progress: Callable[[float], None] | None = None,
 ) -> list[Line]:
@@ -114,7 +114,7 @@ class _Job:
     data: Mapping[str, Any]
     written: tuple[Written, ...]
     folder: Path
-    settings: Settings
+    settings: BoardSettings
 
 
 def _predicted(job: _Job, fitted: frozenset[tuple[str, int]]) -> _Predicted:

@@ -63,7 +63,7 @@ class Errors:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class BaselineComparison:
     """Errors of a simpler forecast, and those of the simulator on the same figures."""
 
     baseline: Errors
@@ -87,11 +87,11 @@ class KindSummary:
     worst: Line | None
     banded: int
     covered: int
-    baselines: dict[str, Comparison]
+    baselines: dict[str, BaselineComparison]
 
 
 @dataclass(frozen=True)
-class Summary:
+class BoardSummary:
     """A scoreboard in numbers.
 
     Attributes:
@@ -108,7 +108,7 @@ class Summary:
     unknown_length: int
 
 
-def summary_of(lines: Sequence[Line]) -> Summary:
+def summary_of(lines: Sequence[Line]) -> BoardSummary:
     """Summarise a scoreboard."""
     figures = [line for line in lines if not line.is_statement]
     statements = [line for line in lines if line.is_statement]
@@ -116,7 +116,7 @@ def summary_of(lines: Sequence[Line]) -> Summary:
         _of_kind(kind, mine) for kind in KINDS if (mine := [line for line in figures if kind_of(line.figure) == kind])
     )
     unknown = [line for line in figures if line.measured_s is None and line.simulated_s is not None]
-    return Summary(
+    return BoardSummary(
         kinds,
         len(statements),
         sum(line.predicted == line.measured for line in statements),
@@ -138,8 +138,8 @@ def _of_kind(kind: str, lines: Sequence[Line]) -> KindSummary:
     )
 
 
-def _compared(name: str, lines: Sequence[Line]) -> Comparison | None:
+def _compared(name: str, lines: Sequence[Line]) -> BaselineComparison | None:
     pairs = [(value, line) for line in lines if (value := getattr(line, name)) is not None]
     simple = Errors.of([error_of(value, line.measured) for value, line in pairs])
     model = Errors.of([line.error for _, line in pairs])
-    return None if simple is None or model is None else Comparison(simple, model)
+    return None if simple is None or model is None else BaselineComparison(simple, model)

@@ -25,7 +25,7 @@ Pool = int | Literal["index"]
 """A parallel stream of the data pool, or the index pool."""
 
 
-class Rows:
+class PlacementRows:
     """The rows, each of which is the place of an object; they are spread evenly over placement groups and index shards.
 
     Attributes:
@@ -61,7 +61,7 @@ class Rows:
         """Return the OSDs that serve each row's index shard, shape (rows, index_replicas)."""
         row = np.arange(self.count)
         osds = self._placed_index(self.shards, epoch.out, 1)[row % self.shards]
-        for number in epoch.resharded:
+        for number in sorted(epoch.resharded):
             rows = self.of_bucket(self.reshards[number].bucket)
             shards = self.new_shards(number)
             osds[rows] = self._placed_index(shards, epoch.out, 2 + number)[np.arange(len(rows)) % shards]

@@ -1,4 +1,4 @@
-"""The stations of a Ceph cluster, and the placement table that maps objects to them."""
+"""The stations of a Ceph cluster, and the placement tables that map objects to them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, Pool, Rows
-from models.ceph.demands.cost_functions import NOTHING, CostFunctions
+from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, PlacementRows, Pool
+from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.fault_timeline import fault_timeline, gateway_outages
 from models.ceph.faults.osd_map import Epoch
 from models.ceph.faults.peering_gates import PeeringGates
@@ -20,19 +20,20 @@ from models.ceph.spec.access import Mysql
 from models.ceph.spec.sections import IndexDrives
 from models.ceph.spec.spec import CephSpec
 from models.network.discipline import Discipline
-from models.network.route import Visit
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action
 from models.network.station import UNBOUNDED, Bound, Choice, Group, Indices, Member, Station
 from models.shared.clients import ClientStations, HostStations
 from models.shared.faults import speeds
 from models.shared.links import link
+from models.shared.placement_table import PlacementTable, epoch_changes, epoch_names, numbered
 from models.shared.proxies import ProxyStations
+from models.shared.steps import Step, check
 
 _CHOICES = {
-    "round robin": Choice.ROUND_ROBIN,
+    "round_robin": Choice.ROUND_ROBIN,
     "random": Choice.RANDOM,
-    "least outstanding": Choice.LEAST_OUTSTANDING,
-    "power of two": Choice.POWER_OF_TWO,
+    "least_outstanding": Choice.LEAST_OUTSTANDING,
+    "power_of_two": Choice.POWER_OF_TWO,
 }
 _COMMIT_ACCESSES = 4
 """Accesses of a commit, between which a drive serves others: the log of RocksDB, a sync, that of BlueFS, a sync.
@@ -40,6 +41,8 @@ _COMMIT_ACCESSES = 4
 A batch that has data which are not deferred syncs these first (force_flush in BlueStore::_kv_sync_thread). A sync takes
 a third of the device's `flush`, which is the time of all accesses after the first.
 """
+INDEX = PARALLEL_STREAMS
+"""The placement table of the bucket index, after those of the streams."""
 _GATEWAY_PARTS = ("cpu", "up", "down", "slots", "reads", "dma")
 
 Table = NDArray[np.int32]
@@ -47,16 +50,14 @@ Table = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Osd:
-    """The places of an OSD's parts: columns of the placement table, or of the member that a group binds."""
+    """The places of an OSD's parts: columns of a placement table, whose names begin with its role."""
 
     role: Indices
-    parts: tuple[str, ...]
-    first: int
-    group: int | None = None
+    table: PlacementTable
     is_of_data: bool = True
 
     def __getattr__(self, part: str) -> Member | Bound:
-        return _place(self.first + self.parts.index(part), self.group, *self.role, part)
+        return self.table.at(*self.role, part)
 
 
 def _worker_threads(spec: CephSpec) -> int:
@@ -78,13 +79,12 @@ def _osd_parts(spec: CephSpec) -> tuple[str, ...]:
 
 
 class Stations:
-    """Numbers the stations of a spec and builds the placement table.
+    """Numbers the stations of a spec and builds the placement tables.
 
-    A row of the table is the place of an object: for each parallel stream (a RADOS object of it) the OSDs of its
-    placement group, then, if there are gateways, the token of its bucket index shard and the OSDs of that. Rows are
-    spread evenly over placement groups and shards. If faults change the OSD map, the table has the columns of all
-    epochs next to each other; a group for each stream, and one for the index, binds a request at its first visit to
-    the columns of the current epoch.
+    A row is the place of an object: in the table of each parallel stream (a RADOS object of it) the OSDs of its
+    placement group and, if there are gateways, in the table of the index the token of its bucket index shard and the
+    OSDs of that. Rows are spread evenly over placement groups and shards. If faults change the OSD map, a request is
+    bound to the present epoch at its first visit to a table.
 
     Attributes:
         all: the stations.
@@ -153,9 +153,8 @@ class Stations:
             turns = spec.workload.total_buckets * spec.access.log_writers
             self.logs = self._add("database logs", "database log", Discipline.POOL, turns)
         self.timeline = fault_timeline(spec, costs)
-        self.rows = Rows(spec, self.timeline.reshards)
+        self.rows = PlacementRows(spec, self.timeline.reshards)
         self._gates: PeeringGates | None = None
-        self._first_map: int | None = None
         self.decodes = 0
         self._shards = self._add_shards()
         self._first_lock = len(self.all)
@@ -169,7 +168,6 @@ class Stations:
                 "deferred batches", "gate", Discipline.GATE, 1, ("deferred",), period_s=spec.bluestore.defer_interval
             )
         self._slow_down()
-        self.placements: tuple[Table, ...] = (np.hstack(self._blocks(Epoch())),)
         self._add_faults()
         self.proxy: ProxyStations | None = None
         if spec.access.via_gateways and spec.proxy is not None:
@@ -191,48 +189,38 @@ class Stations:
 
     def osd(self, stream: int, member: int) -> Osd:
         """Return the OSD with chunk or replica `member` of the RADOS object in a stream; member 0 is the primary."""
-        return Osd(("osd", stream, member), self._names, *self._at(stream, member * self._parts))
+        return Osd(("osd", stream, member), self._tables[stream])
 
     @property
     def shard(self) -> Member | Bound:
         """The token of an object's bucket index shard."""
-        return _place(*self._at(PARALLEL_STREAMS, 0), "shard")
+        return self._tables[INDEX].at("shard")
 
     def index_osd(self, member: int) -> Osd:
         """Return an OSD of an object's bucket index shard; member 0 is the primary."""
-        at = self._at(PARALLEL_STREAMS, 1 + member * self._parts)
-        return Osd(("index osd", member), self._names, *at, is_of_data=False)
+        return Osd(("index osd", member), self._tables[INDEX], is_of_data=False)
 
     def decoders(self, stream: int) -> list[Member | Bound]:
         """Return where a read decodes, one place per missing chunk; a gate that is always open for other rows."""
-        parts = self.width * self._parts
-        return [
-            _place(*self._at(stream, parts + missing), "decoder", stream, missing) for missing in range(self.decodes)
-        ]
+        return [self._tables[stream].at("decoder", stream, missing) for missing in range(self.decodes)]
 
-    def gates(self, pool: Pool, writes: bool) -> tuple[Visit, ...]:
+    def gates(self, pool: Pool, writes: bool) -> Step:
         """Return the gates before operations on a placement group; none if no fault shuts gates."""
-        return self._gates.visits(pool, writes) if self._gates else ()
-
-    def _at(self, block: int, column: int) -> tuple[int, int | None]:
-        """Return the place of a column in the block of a stream, or in the last block, which is the index."""
-        if self._first_map is None:
-            return block * self.width * self._parts + column, None
-        return 1 + column, self._first_map + block
+        return self._gates.passages(pool, writes) if self._gates else ()
 
     @staticmethod
     def gateway(part: str) -> Bound:
         """Return a part of the gateway that a request is bound to."""
         return Bound(0, _GATEWAY_PARTS.index(part))
 
-    def alive(self) -> tuple[Visit, ...]:
-        """Return a visit to the gateway's process, which takes no time unless the gateway has failed.
+    def alive(self) -> Step:
+        """Return a check of the gateway's process, which refuses requests if the gateway has failed.
 
         Gateways with cores of their own fail with these.
         """
         if not self._processes:
             return ()
-        return (Visit(Bound(0, self.groups[0].members.shape[1] - 1), NOTHING),)
+        return check(Bound(0, self.groups[0].members.shape[1] - 1))
 
     def _add(
         self, name: str, role: str, discipline: Discipline, servers: int = 1, indices: Indices = (), **more: float
@@ -316,26 +304,29 @@ class Stations:
                     self._add(name, "index shard", Discipline.POOL, indices=(shard, number))
         return first
 
-    def _blocks(self, epoch: Epoch) -> list[Table]:
-        """Return the columns of each stream, then those of the index if there is one."""
-        blocks = []
-        for stream in range(PARALLEL_STREAMS):
-            members = self.rows.stream(stream, epoch)
-            found = self._osds[members]
-            if self.has_pg_locks:
-                locks = self._first_lock + self.rows.groups(stream)[:, None] * self.width + np.arange(self.width)
-                lock = self._names.index("lock")
-                found[..., lock] = np.where(members == NO_OSD, found[..., lock], locks)
-            parts = found.reshape(self.rows.count, -1)
-            if self.decodes:
-                missing = self.rows.missing(stream, epoch)[:, None] > np.arange(self.decodes)
-                parts = np.hstack([parts, np.where(missing, parts[:, :1], self._osds[-1, 0])])
-            blocks.append(parts.astype(np.int32))
-        if self.spec.access.via_gateways:
-            tokens = (self._shards + self.rows.tokens(epoch))[:, None]
-            parts = self._osds[self.rows.index(epoch)].reshape(self.rows.count, -1)
-            blocks.append(np.hstack([tokens, parts]).astype(np.int32))
-        return blocks
+    def _stream_columns(self, stream: int) -> list[Indices]:
+        osds = [("osd", stream, member, part) for member in range(self.width) for part in self._names]
+        return [*osds, *(("decoder", stream, missing) for missing in range(self.decodes))]
+
+    def _stream_block(self, stream: int, epoch: Epoch) -> Table:
+        """Return the OSDs of a stream's placement groups in an epoch, and where a read decodes, for each row."""
+        members = self.rows.stream(stream, epoch)
+        found = self._osds[members]
+        if self.has_pg_locks:
+            locks = self._first_lock + self.rows.groups(stream)[:, None] * self.width + np.arange(self.width)
+            lock = self._names.index("lock")
+            found[..., lock] = np.where(members == NO_OSD, found[..., lock], locks)
+        parts = found.reshape(self.rows.count, -1)
+        if self.decodes:
+            missing = self.rows.missing(stream, epoch)[:, None] > np.arange(self.decodes)
+            parts = np.hstack([parts, np.where(missing, parts[:, :1], self._osds[-1, 0])])
+        return parts.astype(np.int32)
+
+    def _index_block(self, epoch: Epoch) -> Table:
+        """Return the token of each row's index shard in an epoch, and its OSDs."""
+        tokens = (self._shards + self.rows.tokens(epoch))[:, None]
+        parts = self._osds[self.rows.index(epoch)].reshape(self.rows.count, -1)
+        return np.hstack([tokens, parts]).astype(np.int32)
 
     def _add_faults(self) -> None:
         """Add the effects of faults to the network."""
@@ -348,9 +339,10 @@ class Stations:
             # An always open gate replaces the lost members of a placement group: visits there take no time.
             open_gate = self._add("nowhere", "osd that is down", Discipline.GATE)
             self._osds = np.vstack([self._osds, np.full(self._parts, open_gate, np.int32)])
-            self._bind(timeline.epochs)
+        self._place(timeline.epochs)
         if timeline.reshards or timeline.outages:
-            self._gates = PeeringGates(self.spec, self.rows, timeline, self._take, len(self.groups))
+            table = len(self.placements)
+            self._gates = PeeringGates(self.spec, self.rows, timeline, self._take, table, len(self.groups))
             self.placements += (self._gates.table,)
             self.groups += self._gates.groups
             self.scenario += self._gates.scenario
@@ -386,38 +378,31 @@ class Stations:
             ]
             self.scenario += speeds(collocated, self.groups[0].members[:, 0].tolist())
 
-    def _bind(self, maps: tuple[Epoch, ...]) -> None:
-        """Add the columns of all epochs, the groups that bind requests to them, and the actions that change epochs.
+    def _place(self, maps: tuple[Epoch, ...]) -> None:
+        """Build the placement tables, the groups that bind requests to epochs, and the actions that change these."""
+        names: list[int] = []
+        if maps != (Epoch(),):
+            if self.spec.pools.data.is_ec:
+                lacks = (self.rows.missing(stream, epoch).max() for stream in range(PARALLEL_STREAMS) for epoch in maps)
+                self.decodes = min(int(max(lacks)), self.width - self.spec.pools.data.data_shards)
+            names = epoch_names(self._take, len(maps), "osd map", "osd map")
+        first = len(self.groups)
 
-        The first column of an epoch's block is a station without visits, by which the scenario names the epoch.
-        """
-        if self.spec.pools.data.is_ec:
-            lacks = (self.rows.missing(stream, epoch).max() for stream in range(PARALLEL_STREAMS) for epoch in maps)
-            self.decodes = min(int(max(lacks)), self.width - self.spec.pools.data.data_shards)
-        names = [
-            self._add(f"osd map {number}", "osd map", Discipline.GATE, indices=(number,)) for number in range(len(maps))
+        def table(number: int, columns: list[Indices], blocks: list[Table]) -> PlacementTable:
+            return PlacementTable(number, columns, blocks, names, first + number, "osd map", (number,))
+
+        self._tables = [
+            table(stream, self._stream_columns(stream), [self._stream_block(stream, epoch) for epoch in maps])
+            for stream in range(PARALLEL_STREAMS)
         ]
-        blocks = [
-            [np.insert(block, 0, name, axis=1) for block in self._blocks(epoch)]
-            for name, epoch in zip(names, maps, strict=True)
-        ]
-        widths = [block.shape[1] for block in blocks[0]]
-        ends = np.cumsum(widths * len(maps)).reshape(len(maps), -1)
-        self.placements = (np.hstack([block for of_epoch in blocks for block in of_epoch]),)
-        self._first_map = len(self.groups)
-        for number, (width, last) in enumerate(zip(widths, ends.T, strict=True)):
-            members = np.stack([np.arange(end - width, end, dtype=np.int32) for end in last])
-            self.groups += (Group(Choice.HASH, members, 0, "osd map", (number,)),)
-        for group in range(self._first_map, len(self.groups)):
-            self.scenario += [Action(Kind.LEAVE, group, member=name) for name in names[1:]]
-            for number in range(1, len(maps)):
-                self.scenario.append(Action(Kind.LEAVE, group, maps[number].at_s, member=names[number - 1]))
-                self.scenario.append(Action(Kind.JOIN, group, maps[number].at_s, member=names[number]))
+        if self.spec.access.via_gateways:
+            osds = numbered("index osd", self.spec.index_replicas, self._names)
+            self._tables.append(table(INDEX, [("shard",), *osds], [self._index_block(epoch) for epoch in maps]))
+        self.placements: tuple[Table, ...] = tuple(table.stations for table in self._tables)
+        for number, each in enumerate(self._tables if names else ()):
+            self.groups += each.groups
+            self.scenario += epoch_changes(first + number, names, [epoch.at_s for epoch in maps])
 
     def _take(self, station: Station) -> int:
         self.all.append(station)
         return len(self.all) - 1
-
-
-def _place(column: int, group: int | None, *part: int | str) -> Member | Bound:
-    return Member(0, column, part) if group is None else Bound(group, column, part)

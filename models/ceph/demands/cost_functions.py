@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -24,12 +25,10 @@ from models.ceph.mechanisms.redundancy import stripes
 from models.ceph.mechanisms.rocksdb import Placement, RocksDbOptions, memtable_factor, place
 from models.ceph.spec.spec import CephSpec
 from models.devices.devices import Device
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import NOTHING, ServiceDemand
 from traces.operations import Op
 from traces.workload.distributions import Lognormal
 from traces.workload.generate import PAGE
-
-NOTHING = ServiceDemand()
 
 _COMPACTION_BYTES = 2 << 20
 """compaction_readahead_size of bluestore_rocksdb_options: bytes that a compaction reads or writes at once."""
@@ -37,7 +36,7 @@ _LEAST_FRACTION = 1e-3  # accesses cover at least this fraction of a device
 
 
 @dataclass(frozen=True)
-class Access:
+class DeviceAccess:
     """One access to a device.
 
     Attributes:
@@ -78,11 +77,11 @@ class CostFunctions:
         """The inputs of the state."""
         spec = self.spec
         chunks = self._chunks
-        allocated = sum(self.bluestore.write_plan(chunk).allocated_bytes for chunk in chunks) / len(chunks)
+        allocated = sum(n * self.bluestore.write_plan(chunk).allocated_bytes for chunk, n in chunks.items())
         return StateInputs(
             object_bytes=self.object_bytes,
-            shards_per_object=float(len(chunks) * spec.pools.data.width),
-            allocated_bytes_per_shard=allocated,
+            shards_per_object=float(chunks.total() * spec.pools.data.width),
+            allocated_bytes_per_shard=allocated / chunks.total(),
             alloc_unit_bytes=self.bluestore.min_alloc_bytes,
             osds=spec.osds,
             device_bytes=spec.device.capacity / spec.hosts.osds_per_drive,
@@ -95,11 +94,12 @@ class CostFunctions:
         )
 
     @property
-    def _chunks(self) -> list[int]:
-        """Bytes of a replica or chunk of each RADOS object of an object."""
-        size = round(self.object_bytes)
-        parts = stripes(size) if self.spec.access.cuts else (size,)
-        return [self.spec.pools.data.chunk_bytes(part) for part in parts]
+    def _chunks(self) -> Counter[int]:
+        """Number of RADOS objects of an object by the bytes of a replica or chunk."""
+        size, chunks = round(self.object_bytes), Counter[int]()
+        for part, count in (stripes(size) if self.spec.access.cuts else Counter([size])).items():
+            chunks[self.spec.pools.data.chunk_bytes(part)] += count
+        return chunks
 
     @cached_property
     def state(self) -> ClusterState:
@@ -127,15 +127,17 @@ class CostFunctions:
 
     # Reads
 
-    def read_accesses(self, chunk_bytes: int) -> tuple[Access, ...]:
+    def read_accesses(self, chunk_bytes: int) -> tuple[DeviceAccess, ...]:
         """Return the accesses to the data device for reading a chunk: lookups, and its bytes as stored."""
-        cold = 1 - self.spec.stored.warm
+        cold = 1 - self.spec.osd.cache.hit_ratio
         stored, extents = self._stored(chunk_bytes), self.extents(chunk_bytes)
-        data = Access(_bytes(self.drive.read_latency, stored), _often(_bytes(self.drive.read, stored), extents), cold)
+        data = DeviceAccess(
+            _bytes(self.drive.read_latency, stored), _often(_bytes(self.drive.read, stored), extents), cold
+        )
         return (*self.metadata_accesses, *((data,) if cold else ()))
 
     @cached_property
-    def metadata_accesses(self) -> tuple[Access, ...]:
+    def metadata_accesses(self) -> tuple[DeviceAccess, ...]:
         """Accesses to block.db and the data device for finding an object."""
         if self.is_filestore:
             return self._lookups(self._file_lookups)
@@ -143,17 +145,17 @@ class CostFunctions:
         return self._lookups(missed * state.slow_reads_per_lookup, missed * state.fast_reads_per_lookup)
 
     @property
-    def target_accesses(self) -> tuple[Access, ...]:
+    def target_accesses(self) -> tuple[DeviceAccess, ...]:
         """Accesses to the data device for looking up the target of a write: an existing object, or a new one."""
         return self.metadata_accesses if self.spec.access.overwrites else self.absent_accesses
 
     @cached_property
-    def absent_accesses(self) -> tuple[Access, ...]:
+    def absent_accesses(self) -> tuple[DeviceAccess, ...]:
         """Accesses to the data device for looking up a new object, which does not exist yet."""
         return self._lookups(self._file_lookups) if self.is_filestore else self.entry_accesses
 
     @cached_property
-    def entry_accesses(self) -> tuple[Access, ...]:
+    def entry_accesses(self) -> tuple[DeviceAccess, ...]:
         """Accesses for looking up a new index entry; FileStore's are assumed to be in memory."""
         if self.is_filestore:
             return ()
@@ -164,7 +166,7 @@ class CostFunctions:
         groups = max(1, self.spec.pools.pg_num * self.spec.pools.data.width // self.spec.osds)
         return self.spec.filestore.metadata_reads_per_open(self.state.shard_objects, groups)
 
-    def _lookups(self, slow: float, fast: float = 0.0) -> tuple[Access, ...]:
+    def _lookups(self, slow: float, fast: float = 0.0) -> tuple[DeviceAccess, ...]:
         """Return small reads, on average `fast` of the device of block.db, then `slow` of the data device."""
         of_db = _reads(self.spec.db.device, fast, "db") if self.spec.db else ()
         return (*of_db, *_reads(self.drive, slow, "drive"))
@@ -187,7 +189,7 @@ class CostFunctions:
         """Return whether the write of a chunk is acknowledged before its bytes are written to their place."""
         return self.is_filestore or self.plan(chunk_bytes).deferred_bytes > 0
 
-    def write_access(self, chunk_bytes: int) -> Access:
+    def write_access(self, chunk_bytes: int) -> DeviceAccess:
         """Return the access for writing a chunk, as stored, to its place on the data device.
 
         New space is allocated sequentially, so on a hard disk only some writes need a seek and a rotation: more of them
@@ -198,7 +200,7 @@ class CostFunctions:
         seeks = self.extents(chunk_bytes)
         if self.drive.rotational:
             seeks += self.load.random_fraction(self._random_fraction) - 1
-        return Access(_bytes(self.drive.write_latency, stored), _often(write, seeks))
+        return DeviceAccess(_bytes(self.drive.write_latency, stored), _often(write, seeks))
 
     @property
     def _random_fraction(self) -> float:
@@ -290,7 +292,7 @@ class CostFunctions:
         return ServiceDemand(constant=mean_s, distribution=Lognormal(cv=0.5))  # spread assumed
 
     @cached_property
-    def compaction_accesses(self) -> tuple[Access, ...]:
+    def compaction_accesses(self) -> tuple[DeviceAccess, ...]:
         """Accesses by RocksDB's flushes and compactions, per write of metadata, to block.db and the data device."""
         if self.is_filestore:
             return ()
@@ -300,12 +302,12 @@ class CostFunctions:
             of_devices.insert(0, self._compaction(self.spec.db.device, placed, "db"))
         return tuple(access for access in of_devices if access.fraction > 0)
 
-    def _compaction(self, device: Device, placed: Placement, on: Literal["drive", "db"]) -> Access:
+    def _compaction(self, device: Device, placed: Placement, on: Literal["drive", "db"]) -> DeviceAccess:
         rate = 1.0  # bytes a second: only the ratio counts
         made = [burst for burst in bursts(self.rocksdb, placed, rate) if burst.on_slow == (on == "drive")]
         moved = sum((burst.read_bytes + burst.write_bytes) / burst.every_s for burst in made)
         fraction = moved * self.rocksdb.metadata_bytes_per_object / self.rocksdb.compression_ratio / _COMPACTION_BYTES
-        return Access(NOTHING, of_size(device.write, _COMPACTION_BYTES), min(fraction, 1.0), on)
+        return DeviceAccess(NOTHING, of_size(device.write, _COMPACTION_BYTES), min(fraction, 1.0), on)
 
     # CPU and network
 
@@ -363,9 +365,9 @@ class CostFunctions:
         return entries_per_shard(PAGE + 1, self.spec.buckets.shards, self.spec.release)
 
 
-def _reads(device: Device, count: float, on: Literal["drive", "db"]) -> tuple[Access, ...]:
+def _reads(device: Device, count: float, on: Literal["drive", "db"]) -> tuple[DeviceAccess, ...]:
     """Return `count` small reads of a device, on average."""
-    whole = Access(of_size(device.read_latency, 4096), of_size(device.read, 4096), on=on)
+    whole = DeviceAccess(of_size(device.read_latency, 4096), of_size(device.read, 4096), on=on)
     part = count - int(count)
     return (*(whole,) * int(count), *((replace(whole, fraction=part),) if part > 1e-6 else ()))
 
@@ -376,7 +378,7 @@ def _bytes(demand: ServiceDemand, fraction: float) -> ServiceDemand:
 
 
 def _often(demand: ServiceDemand, times: float) -> ServiceDemand:
-    """Return the demand if its bytes are moved by so many accesses."""
+    """Return the demand of `times` accesses that move its bytes."""
     return demand.model_copy(update={"constant": demand.constant * times})
 
 

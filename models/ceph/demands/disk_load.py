@@ -13,7 +13,7 @@ from models.ceph.cluster.placement_rows import PARALLEL_STREAMS
 from models.ceph.mechanisms.filestore import distinct
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.spec.spec import CephSpec
-from models.devices.waiting import DiskQueue, of_clients
+from models.devices.hdd_scheduling import HddQueue, of_clients
 from models.network.placement import key_hashes
 from traces.operations import GET, PUT
 from traces.trace import Trace
@@ -51,12 +51,12 @@ class DiskLoad:
         return max(1.0, min(self.waiting, limit))
 
 
-def disk_queue(spec: CephSpec, trace: Trace) -> DiskQueue:
+def disk_queue(spec: CephSpec, trace: Trace) -> HddQueue:
     """Return the queues of the hard disks; deep ones if requests only look objects up."""
     accesses = _accesses(spec, trace)
     drives = spec.hosts.count * spec.hosts.drives
     waiting = of_clients(trace, accesses, drives) if accesses.any() else math.inf
-    return DiskQueue(spec.device.disk, spec.osd.read_depth, waiting)
+    return HddQueue(spec.device.disk, spec.osd.read_depth, waiting)
 
 
 def disk_load(spec: CephSpec, trace: Trace, waiting: float) -> DiskLoad:
@@ -78,7 +78,9 @@ def _accesses(spec: CephSpec, trace: Trace) -> NDArray[np.float64]:
     A read of a replica or a chunk, a write of each of them.
     """
     reads, pool = trace.op == GET, spec.pools.data
-    each = np.where(trace.op == PUT, pool.width, np.where(reads, (1 - spec.stored.warm) * pool.data_shards, 0.0))
+    each = np.where(
+        trace.op == PUT, pool.width, np.where(reads, (1 - spec.osd.cache.hit_ratio) * pool.data_shards, 0.0)
+    )
     return np.asarray(each * _parallel(spec, trace))
 
 

@@ -6,10 +6,8 @@ from collections.abc import Collection
 
 from models.ceph.spec.spec import CephSpec
 from models.ceph.spec.spreads import SPREADS
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import NOTHING, ServiceDemand
 from traces.operations import Op, ops_that
-
-NOTHING = ServiceDemand()
 
 
 def demands(spec: CephSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:
@@ -50,7 +48,7 @@ def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
         "osd.contention": spec.osd_cores <= spec.osds_per_host + spec.index_osds_per_host,
         "device.write": not has_writes and not works_itself,
         "device.write_latency": not has_writes and not works_itself,
-        "osd.cache": not spec.osd.cache.present,
+        "osd.cache": not (spec.osd.cache.present or spec.osd.cache.hit_ratio),
         "buckets": not spec.access.via_gateways,
         "buckets.shard_query": "LIST" not in ops,
         "buckets.listed_entry": "LIST" not in ops,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from models.ceph.cluster.placement_rows import Rows
+from models.ceph.cluster.placement_rows import PlacementRows
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.faults import GatewayDown, HostDown, OsdDown
 from models.ceph.faults.recovery import duration_s, failed_osds, is_backfill, missed_writes, rebuilding, returning
@@ -24,7 +24,7 @@ def _unnoticed(spec: CephSpec, event: GatewayDown) -> str:
 
 def _recovers(spec: CephSpec, event: OsdDown | HostDown) -> str:
     """Say how long the cluster rebuilds what it lost, or how long OSDs that are back recover what they missed."""
-    costs, rows, osds = CostFunctions(spec, first_object_bytes(spec)), Rows(spec), failed_osds(event, spec)
+    costs, rows, osds = CostFunctions(spec, first_object_bytes(spec)), PlacementRows(spec), failed_osds(event, spec)
     if event.back_at is None:
         took_s = duration_s(rebuilding(osds, spec, costs, rows), spec, costs)
         return f"Rebuilding its data takes {duration_text(took_s)} from when it is marked out" if took_s else ""

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.ceph.cluster.placement_rows import Rows
+from models.ceph.cluster.placement_rows import PlacementRows
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.faults import GatewayDown, HostDown, OsdDown, ReshardEvent, SlowDrive
-from models.ceph.faults.osd_map import REPORT_S, STALL_S, Epoch, Outage, epochs
+from models.ceph.faults.osd_map import REPORT_S, STALL_S, Epoch, Outage, epochs_of
 from models.ceph.faults.recovery import duration_s, failed_osds, missed_writes, rebuilding, returning, slowdowns
 from models.ceph.mechanisms.bucket_index import next_shards
 from models.ceph.mechanisms.peering import rejoin_s
 from models.ceph.mechanisms.resharding import Reshard, reshard
 from models.ceph.spec.spec import CephSpec
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.shared.faults import Slowdown, outage_actions, slow_parts
 
 
@@ -46,12 +46,12 @@ class FaultTimeline:
     @property
     def epochs(self) -> tuple[Epoch, ...]:
         """The epochs of the OSD map during the run; one if it does not change."""
-        return epochs(self.outages, (fault.end_s for fault in self.reshards))
+        return epochs_of(self.outages, (fault.end_s for fault in self.reshards))
 
 
 def fault_timeline(spec: CephSpec, costs: CostFunctions) -> FaultTimeline:
     """Return the fault timeline of a spec."""
-    rows = Rows(spec)
+    rows = PlacementRows(spec)
     outages: list[Outage] = []
     slow: list[Slowdown] = []
     rebuilding: list[Slowdown] = []
@@ -108,7 +108,7 @@ def _reshards(spec: CephSpec, commit_s: float) -> tuple[Reshard, ...]:
 
 
 def _outage(
-    fault: OsdDown | HostDown, spec: CephSpec, costs: CostFunctions, rows: Rows
+    fault: OsdDown | HostDown, spec: CephSpec, costs: CostFunctions, rows: PlacementRows
 ) -> tuple[Outage, list[Slowdown]]:
     osds = failed_osds(fault, spec)
     back_s = fault.back_s
@@ -155,11 +155,11 @@ def gateway_outages(
             dead = {other for other, start, end in spans if start < back_s and fault.at < end}
             noticed_s = fault.at + (0.0 if redispatch else fault.detected_after)
             if chosen and noticed_s < back_s and len(dead) < len(members):
-                actions.append(Action(Kind.LEAVE, 0, noticed_s, member=gateway))
+                actions.append(Action(ActionKind.LEAVE, 0, noticed_s, member=gateway))
                 chosen = False
             again_s = back_s + fault.readmitted_after
             if not chosen and again_s < (math.inf if later is None else later.at):
-                actions.append(Action(Kind.JOIN, 0, again_s, member=gateway))
+                actions.append(Action(ActionKind.JOIN, 0, again_s, member=gateway))
                 chosen = True
     return actions
 

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from models.ceph.mechanisms.crush import NO_OSD
 from models.ceph.mechanisms.redundancy import Protection
+from models.shared import epochs
+from models.shared.epochs import NO_PARTS, Parts, Span
 
 REPORT_S = 2.0
 """Time from the end of the grace until a hung OSD is marked down (measured: 8.0 s in all with a grace of 6 s)."""
@@ -52,8 +54,8 @@ class Outage:
 
 
 @dataclass(frozen=True)
-class Epoch:
-    """The OSD map from `at_s` on.
+class Epoch(epochs.Epoch):
+    """The OSD map from a time on.
 
     Attributes:
         down: OSDs missing in their placement groups.
@@ -61,31 +63,23 @@ class Epoch:
         resharded: numbers of the reshards that have ended.
     """
 
-    at_s: float = 0.0
-    down: frozenset[int] = frozenset()
-    out: frozenset[int] = frozenset()
-    resharded: tuple[int, ...] = ()
+    down: Parts = NO_PARTS
+    out: Parts = NO_PARTS
+    resharded: Parts = NO_PARTS
 
 
-def epochs(outages: Iterable[Outage], resharded_s: Iterable[float]) -> tuple[Epoch, ...]:
+def epochs_of(outages: Iterable[Outage], resharded_s: Iterable[float]) -> tuple[Epoch, ...]:
     """Return the epochs of a run, the first at time 0.
 
     Args:
         outages: of OSDs.
         resharded_s: end of each reshard.
     """
-    outages, ends = tuple(outages), tuple(resharded_s)
-    changes = {t for o in outages for t in (o.degraded_s, o.rebuilt_s, o.whole_s)} | set(ends)
-    times = sorted({0.0, *(t for t in changes if t < math.inf)})
-    return tuple(
-        Epoch(
-            t,
-            frozenset[int]().union(*(o.osds for o in outages if o.degraded_s <= t < min(o.rebuilt_s, o.whole_s))),
-            frozenset[int]().union(*(o.osds for o in outages if o.rebuilt_s <= t < o.whole_s)),
-            tuple(number for number, end_s in enumerate(ends) if end_s <= t),
-        )
-        for t in times
-    )
+    spans = [Span(end_s, math.inf, "resharded", [number]) for number, end_s in enumerate(resharded_s)]
+    for outage in outages:
+        spans.append(Span(outage.degraded_s, min(outage.rebuilt_s, outage.whole_s), "down", outage.osds))
+        spans.append(Span(outage.rebuilt_s, outage.whole_s, "out", outage.osds))
+    return epochs.epochs_of(Epoch, spans)
 
 
 def acting(placed: Osds, down: Collection[int]) -> Osds:

@@ -14,21 +14,18 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, Pool, Rows
+from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, PlacementRows, Pool
 from models.ceph.faults.fault_timeline import FaultTimeline
 from models.ceph.faults.osd_map import Outage, min_size
 from models.ceph.faults.reshard_gates import Gates
 from models.ceph.mechanisms.redundancy import Protection
 from models.ceph.spec.spec import CephSpec
 from models.network.discipline import Discipline
-from models.network.route import Visit
-from models.network.scenario import Action, Kind
-from models.network.service_demand import ServiceDemand
+from models.network.scenario import Action, ActionKind
 from models.network.station import Group, Member, Station
+from models.shared.steps import Step, check, joined
 from traces.errors import InputError
 
-TABLE = 1
-"""Index of the placement table of the gates."""
 _MAX_WRITERS = 128
 """Number of reshard gates at most; if more requests are blocked, several pass a gate together."""
 
@@ -45,15 +42,26 @@ class PeeringGates:
     """
 
     def __init__(
-        self, spec: CephSpec, rows: Rows, timeline: FaultTimeline, add: Callable[[Station], int], group: int
-    ):  # fmt: skip
-        """`add` adds a station to the network and returns its index; `group` is the index of the reshard group."""
-        self.spec, self.rows, self.timeline, self._add = spec, rows, timeline, add
+        self,
+        spec: CephSpec,
+        rows: PlacementRows,
+        timeline: FaultTimeline,
+        add: Callable[[Station], int],
+        table: int,
+        group: int,
+    ):
+        """Add the gates.
+
+        Args:
+            add: adds a station to the network and returns its index.
+            table, group: indices of the placement table of the gates, and of the reshard group.
+        """
+        self.spec, self.rows, self.timeline, self._add, self._table = spec, rows, timeline, add, table
         self.groups: tuple[Group, ...] = ()
         self.scenario: list[Action] = []
         self._columns: list[NDArray[np.int32]] = []
-        self._visits: dict[tuple[Pool, bool], tuple[Visit, ...]] = {}
-        self._reshard: tuple[Visit, ...] = ()
+        self._passages: dict[tuple[Pool, bool], Step] = {}
+        self._reshard: Step = ()
         self._open_gate = add(Station("passage", "gate", Discipline.GATE))
         self._inactive: dict[int, int] = {}
         if timeline.reshards:
@@ -67,10 +75,10 @@ class PeeringGates:
             self._add_pool("index", [rows.index(epoch) for epoch in timeline.epochs], replicas, dead)
         self.table = np.stack(self._columns, axis=1)
 
-    def visits(self, pool: Pool, writes: bool) -> tuple[Visit, ...]:
+    def passages(self, pool: Pool, writes: bool) -> Step:
         """Return the gates before an operation on a placement group of a pool."""
         reshard = self._reshard if pool == "index" and writes else ()
-        return reshard + self._visits.get((pool, writes), ())
+        return reshard + self._passages.get((pool, writes), ())
 
     def _add_reshards(self, group: int) -> None:
         settings, workload = self.spec.buckets.resharding, self.spec.workload
@@ -78,7 +86,7 @@ class PeeringGates:
         first = self._open_gate + 1
         for bucket in sorted({event.bucket for event in self.timeline.reshards}):
             gates = Gates.of(
-                settings, self.spec.release, group=group, first=first, writers=writers, columns=(TABLE, 0)
+                settings, self.spec.release, group=group, first=first, writers=writers, columns=(self._table, 0)
             )  # fmt: skip
             stations = [self._add(station) for station in gates.stations(bucket)]
             first = stations[-1] + 1
@@ -87,7 +95,7 @@ class PeeringGates:
             for column, station in zip(self._columns, stations, strict=True):
                 column[self.rows.of_bucket(bucket)] = station
             self.scenario += gates.scenario(event for event in self.timeline.reshards if event.bucket == bucket)
-            self.groups, self._reshard = (gates.choice(),), (gates.visit(),)
+            self.groups, self._reshard = (gates.choice(),), gates.passage()
 
     def _outage_gates(self, number: int, outage: Outage) -> tuple[int, int]:
         """Add the gates of operations that need a failed OSD, and of those that only wait for peering."""
@@ -102,16 +110,16 @@ class PeeringGates:
     ) -> None:
         """Add the gates of a pool whose rows have these OSDs in each epoch."""
         maps = self.timeline.epochs
-        inactive = [self._visit([gate]) for gate in self._inactive_rows(pool, members, min_size(protection))]
+        inactive = joined(self._passage([gate]) for gate in self._inactive_rows(pool, members, min_size(protection)))
         for writes in (False, True):
             needed = protection.width if writes else protection.data_shards
-            visits = list(inactive)
+            passage = inactive
             for outage, (dead_gate, peering_gate) in zip(self.timeline.outages, gates, strict=True):
                 before = members[max(sum(epoch.at_s < outage.at_s for epoch in maps) - 1, 0)]
                 dead = np.isin(before, list(outage.osds))
                 rows = (np.flatnonzero(dead[:, :wide].any(axis=1)) for wide in (protection.width, needed))
-                visits.append(self._visit(zip(rows, (peering_gate, dead_gate), strict=True)))
-            self._visits[pool, writes] = tuple(visits)
+                passage += self._passage(zip(rows, (peering_gate, dead_gate), strict=True))
+            self._passages[pool, writes] = passage
 
     def _inactive_rows(
         self, pool: Pool, members: Sequence[NDArray[np.int32]], least: int
@@ -142,18 +150,18 @@ class PeeringGates:
         gate = self._add(Station(name, "gate", Discipline.GATE, indices=(kind, number, detail)))
         for start_s, end_s in spans:
             if start_s < end_s:
-                self.scenario.append(Action(Kind.SHUT, gate, start_s))
+                self.scenario.append(Action(ActionKind.SHUT, gate, start_s))
                 if end_s < math.inf:
-                    self.scenario.append(Action(Kind.OPEN, gate, end_s))
+                    self.scenario.append(Action(ActionKind.OPEN, gate, end_s))
         return gate
 
-    def _visit(self, gates: Iterable[tuple[NDArray[np.int64], int]]) -> Visit:
-        """Return a visit to a new column, which has gates in some rows; a later gate replaces an earlier one."""
+    def _passage(self, gates: Iterable[tuple[NDArray[np.int64], int]]) -> Step:
+        """Return the check of a new column, which has gates in some rows; a later gate replaces an earlier one."""
         column = self._column()
         for rows, gate in gates:
             column[rows] = gate
         self._columns.append(column)
-        return Visit(Member(TABLE, len(self._columns) - 1), ServiceDemand())
+        return check(Member(self._table, len(self._columns) - 1))
 
     def _column(self) -> NDArray[np.int32]:
         return np.full(self.rows.count, self._open_gate, np.int32)

@@ -11,7 +11,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from models.ceph.cluster.placement_rows import Rows
+from models.ceph.cluster.placement_rows import PlacementRows
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.faults import HostDown, OsdDown
 from models.ceph.faults.osd_map import acting
@@ -30,7 +30,7 @@ _LOG_ENTRIES, _LEAST_ENTRIES, _MOST_ENTRIES = 300_000, 250, 10_000
 """osd_target_pg_log_entries_per_osd, osd_min_pg_log_entries, osd_max_pg_log_entries (defaults, src/common/options)."""
 
 Osds = NDArray[np.int32]
-Work = tuple[NDArray[np.float64], NDArray[np.float64]]
+RecoveryWork = tuple[NDArray[np.float64], NDArray[np.float64]]
 """Drive time in s, and number of chunks moved, of each OSD, shape (osds,)."""
 
 
@@ -66,14 +66,16 @@ def is_backfill(written: float, spec: CephSpec) -> bool:
     return written / pools.pg_num > min(max(_LOG_ENTRIES / per_osd, _LEAST_ENTRIES), _MOST_ENTRIES)
 
 
-def rebuilding(lost: frozenset[int], spec: CephSpec, costs: CostFunctions, rows: Rows) -> Work:
+def rebuilding(lost: frozenset[int], spec: CephSpec, costs: CostFunctions, rows: PlacementRows) -> RecoveryWork:
     """Return the work of rebuilding all chunks of lost OSDs on others."""
     groups = rows.data()
     chunks = spec.stored.objects * _chunks_per_object(spec, costs) / len(groups)
     return rebuilding_s(groups, rows.data(lost), lost, spec.pools.data, chunks, _access_s(costs), spec.osds)
 
 
-def returning(back: frozenset[int], written: float, spec: CephSpec, costs: CostFunctions, rows: Rows) -> Work:
+def returning(
+    back: frozenset[int], written: float, spec: CephSpec, costs: CostFunctions, rows: PlacementRows
+) -> RecoveryWork:
     """Return the work for OSDs that are back after `written` objects of the cluster were written.
 
     The chunks that they miss are read from the others and written. Backfill also compares all objects of the placement
@@ -92,13 +94,13 @@ def returning(back: frozenset[int], written: float, spec: CephSpec, costs: CostF
     return drive_s, moved
 
 
-def duration_s(work: Work, spec: CephSpec, costs: CostFunctions) -> float:
+def duration_s(work: RecoveryWork, spec: CephSpec, costs: CostFunctions) -> float:
     """Return how long OSDs move data during client load."""
     media = ("hybrid" if spec.db else "hdd") if spec.defaults_of_hdd else "ssd"
     return recovery_s(*work, spec.release, media, costs.is_filestore)
 
 
-def slowdowns(work: Work, start_s: float, took_s: float) -> list[Slowdown]:
+def slowdowns(work: RecoveryWork, start_s: float, took_s: float) -> list[Slowdown]:
     """Return by how much the work slows each drive down."""
     drive_s, _ = work
     return [(int(o), start_s, start_s + took_s, 1 - float(drive_s[o]) / took_s) for o in np.flatnonzero(drive_s)]

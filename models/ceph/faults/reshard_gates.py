@@ -10,10 +10,9 @@ import numpy as np
 from models.ceph.mechanisms.releases import Release
 from models.ceph.mechanisms.resharding import Reshard, Resharding, one_by_one
 from models.network.discipline import Discipline
-from models.network.route import Visit
-from models.network.scenario import Action, Kind
-from models.network.service_demand import ServiceDemand
+from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Choice, Group, Station
+from models.shared.steps import Step, check
 
 
 @dataclass(frozen=True)
@@ -73,9 +72,9 @@ class Gates:
         members = np.arange(first, first + self.count + 1, dtype=np.int32)[:, None]
         return Group(Choice.LEAST_OUTSTANDING, members, table, "reshard gates")
 
-    def visit(self) -> Visit:
-        """Return the visit of an index write before it goes to its shard."""
-        return Visit(Bound(self.group), ServiceDemand())
+    def passage(self) -> Step:
+        """Return the gate before an index write, which then goes to its shard."""
+        return check(Bound(self.group))
 
     def scenario(self, events: Iterable[Reshard], zero_s: float = 0.0) -> tuple[Action, ...]:
         """Return the actions on the gates.
@@ -85,19 +84,19 @@ class Gates:
             zero_s: the run's time 0 on the clock of the events.
         """
         gates = range(1, self.count + 1)
-        actions = [self._member(Kind.LEAVE, k, 0.0) for k in gates]
+        actions = [self._member(ActionKind.LEAVE, k, 0.0) for k in gates]
         for event in events:
             shut_s, open_s = max(event.blocked_from_s - zero_s, 0.0), event.end_s - zero_s
             if open_s <= 0:
                 continue
-            actions += [Action(Kind.SHUT, self.first + k, shut_s) for k in gates]
-            actions += [self._member(Kind.JOIN, k, shut_s) for k in gates]
-            actions.append(self._member(Kind.LEAVE, 0, shut_s))
-            actions.append(self._member(Kind.JOIN, 0, open_s))
-            actions += [self._member(Kind.LEAVE, k, open_s) for k in gates]
-            actions += [Action(Kind.OPEN, self.first + k, open_s + (k - 1) * self.poll_s) for k in gates]
+            actions += [Action(ActionKind.SHUT, self.first + k, shut_s) for k in gates]
+            actions += [self._member(ActionKind.JOIN, k, shut_s) for k in gates]
+            actions.append(self._member(ActionKind.LEAVE, 0, shut_s))
+            actions.append(self._member(ActionKind.JOIN, 0, open_s))
+            actions += [self._member(ActionKind.LEAVE, k, open_s) for k in gates]
+            actions += [Action(ActionKind.OPEN, self.first + k, open_s + (k - 1) * self.poll_s) for k in gates]
         return tuple(actions)
 
-    def _member(self, kind: Kind, k: int, at_s: float) -> Action:
+    def _member(self, kind: ActionKind, k: int, at_s: float) -> Action:
         """Return the action of a member: a row of the group, or with `columns` a station."""
         return Action(kind, self.group, at_s, member=k if self.columns is None else self.first + k)

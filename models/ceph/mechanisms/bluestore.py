@@ -17,7 +17,7 @@ from typing import Annotated
 from pydantic import Field
 
 from models.ceph.mechanisms.compression import Compression
-from models.ceph.mechanisms.redundancy import Protection, round_up, stripes
+from models.ceph.mechanisms.redundancy import round_up
 from models.ceph.mechanisms.releases import Release, default, since
 from traces.spec.field_notes import Basis
 from traces.spec.units import Bytes, Seconds
@@ -106,14 +106,6 @@ class BlueStoreSettings:
             return self.write_plan(chunk_bytes, metadata)
         late = float(round_up(chunk_bytes, BLOCK_BYTES))
         return WritePlan(0.0, metadata + late, late, 0.0, 0.0, 0.0)
-
-    def space_amplification(self, size_bytes: int, protection: Protection) -> float:
-        """Return raw space over size of an S3 object, without compression."""
-        raw = sum(
-            protection.chunks_written(part, self.release) * self.allocated_bytes(protection.chunk_bytes(part))
-            for part in stripes(size_bytes)
-        )
-        return raw / size_bytes
 
 
 _OF_RELEASE = Basis("Ceph's default of the release and drive: bluestore_*, src/common/options/global.yaml.in")

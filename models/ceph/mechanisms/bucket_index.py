@@ -28,11 +28,6 @@ LIST_MAX_AIO = 128
 """rgw_bucket_index_max_aio: shards that a gateway queries at the same time."""
 LIST_MIN_ENTRIES = 8
 """Smallest number of entries that a LIST requests from a shard."""
-DELETE_KEYS = 1000
-"""Largest number of keys in an S3 multi-object DELETE."""
-DELETE_MAX_AIO = 16
-"""rgw_multi_obj_del_max_aio: keys of a multi-object DELETE that are removed at the same time."""
-
 _GROWTH, _GROWTH_MULTISITE = 2, 8
 
 
@@ -93,8 +88,8 @@ def entries_per_shard(keys: int, shards: int, release: Release = "reef") -> int:
     """Return the entries that an ordered LIST of `keys` keys requests from each shard.
 
     An equal part and a few standard deviations: max(8, 1 + floor(n/s) + sqrt(2 n ln(s) / s)), the maximum load of n
-    balls in s bins (Raab and Steger 1998). RGW reads ahead: a page of fewer keys requests 1001. Before Nautilus, each
-    shard was asked for all of the keys (pull requests 30853 and 33675).
+    balls in s bins (Raab and Steger 1998). RGW reads ahead: a page of fewer keys requests 1001. Before Nautilus, all
+    of the keys were requested from each shard (pull requests 30853 and 33675).
     """
     if not since(release, "nautilus"):
         return keys

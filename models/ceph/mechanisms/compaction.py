@@ -39,11 +39,6 @@ def written_per_byte(options: RocksDbOptions, placement: Placement) -> tuple[flo
     return tuple(written)
 
 
-def write_amplification(options: RocksDbOptions, placement: Placement) -> float:
-    """Return the bytes that flushes and compactions write for each user byte, without the write-ahead log."""
-    return sum(written_per_byte(options, placement)) / options.compression_ratio
-
-
 def slow_write_fraction(options: RocksDbOptions, placement: Placement) -> float:
     """Return the fraction of the bytes of flushes and compactions that is written to the slow device."""
     written = written_per_byte(options, placement)

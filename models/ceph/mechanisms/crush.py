@@ -15,7 +15,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from models.ceph.mechanisms.redundancy import Protection
 from traces.errors import InputError
 from traces.random_streams import stream_id, uniforms
 
@@ -171,30 +170,3 @@ class _Straws:
             found = np.isfinite(free[np.arange(len(rows)), domain])
             chosen[rows[found], column] = domain[found]
             table[rows, column] = np.where(found, self._leaves(domain, rows, up), NO_OSD)
-
-
-@dataclass(frozen=True)
-class Recovery:
-    """Bytes read and written on all OSDs to rebuild lost ones."""
-
-    read_bytes: float
-    written_bytes: float
-
-
-def recovery(
-    table: NDArray[np.int32], osds: Collection[int], protection: Protection, pg_chunk_bytes: float
-) -> Recovery:
-    """Return the I/O of rebuilding the chunks of permanently lost OSDs (one, or all of a host).
-
-    Each placement group that lost chunks reads as many of its chunks as there are data chunks, once, and writes those
-    that it lost.
-
-    Args:
-        table: result of `place`.
-        osds: the lost OSDs.
-        pg_chunk_bytes: bytes of a placement group on each of its OSDs.
-    """
-    lost = np.isin(table, list(osds)).sum(axis=1)
-    return Recovery(
-        float((lost > 0).sum() * protection.data_shards * pg_chunk_bytes), float(lost.sum() * pg_chunk_bytes)
-    )

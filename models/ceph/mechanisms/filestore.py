@@ -114,14 +114,6 @@ class FileStore(Strict):
             return 0
         return math.ceil(math.log(objects_per_pg / self.directory_files, _FAN_OUT) - 1e-9)
 
-    def splits(self, before: float, after: float) -> int:
-        """Return the number of directories of a placement group that split while it grows from `before` to `after`.
-
-        Each split moves `directory_files` files.
-        """
-        first, last = self.directory_levels(before), self.directory_levels(after)
-        return sum(_FAN_OUT**level for level in range(first, last))
-
     def metadata_reads_per_open(self, objects: float, pgs: int) -> float:
         """Return the mean number of disk reads to find a random file of an OSD.
 

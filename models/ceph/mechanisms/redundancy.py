@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -102,7 +103,7 @@ class Protection(Strict):
         return sum(partial) / len(starts)
 
     def chunks_reached(self, size_bytes: float) -> int:
-        """Return the number of data chunks that hold so many bytes: all if they fill a stripe."""
+        """Return the number of data chunks that hold the bytes of an object: all if they fill a stripe."""
         return max(1, min(self.data_shards, -int(-size_bytes // (self.stripe_unit or STRIPE_UNIT_BYTES))))
 
     def chunk_bytes(self, size_bytes: int) -> int:
@@ -113,22 +114,6 @@ class Protection(Strict):
         if not self.is_ec:
             return size_bytes
         return round_up(size_bytes, self.stripe_bytes) // self.data_shards
-
-    def chunks_written(self, size_bytes: int, release: Release) -> int:
-        """Return the number of chunks written for a RADOS object.
-
-        Up to Squid all of them; since Tentacle only the data chunks that the object reaches, and the parity chunks.
-        """
-        if not self.is_ec or not since(release, "tentacle"):
-            return self.width
-        return self.chunks_reached(size_bytes) + self.width - self.data_shards
-
-    def write_amplification(self, size_bytes: int, release: Release) -> float:
-        """Return the bytes of all chunks over those of the RADOS object, without BlueStore's write amplification.
-
-        The last stripe of a long object counts as a whole one.
-        """
-        return self.chunks_written(size_bytes, release) * self.chunk_bytes(size_bytes) / size_bytes
 
     def encode(self, release: Release) -> ServiceDemand:
         """Return the primary's CPU demand of a write, by the bytes of the RADOS object; 0 for replicas."""
@@ -155,13 +140,14 @@ def default_plugin(release: Release) -> Plugin:
     return "isa" if since(release, "tentacle") else "jerasure"
 
 
-def stripes(
-    size_bytes: int, head_bytes: int = RGW_OBJECT_BYTES, stripe_bytes: int = RGW_OBJECT_BYTES
-) -> tuple[int, ...]:
-    """Return the sizes of the RADOS objects of an S3 object: the head, which even an empty one has, then stripes."""
+def stripes(size_bytes: int, head_bytes: int = RGW_OBJECT_BYTES, stripe_bytes: int = RGW_OBJECT_BYTES) -> Counter[int]:
+    """Return the number of RADOS objects of each size of an S3 object: the head, which even an empty one has, stripes.
+
+    A number for each size, as 60 TiB are 16 million objects of two sizes.
+    """
     head = min(size_bytes, head_bytes)
     whole, rest = divmod(size_bytes - head, stripe_bytes)
-    return (head, *[stripe_bytes] * whole, *([rest] if rest else []))
+    return Counter([head]) + Counter({stripe_bytes: whole, rest: 1 if rest else 0})
 
 
 def round_up(size_bytes: float, unit_bytes: int) -> int:

@@ -24,7 +24,7 @@ _ROCKSDB = "bluestore_rocksdb_options; ceph.io on RocksDB tuning, 2022, and on i
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangedDefault:
     """A default that a release has changed.
 
     Attributes:
@@ -43,39 +43,39 @@ class Change:
 
 
 CHANGES = (
-    Change("bluestore_min_alloc_size", "jewel", 64 << 10, 16 << 10),
-    Change("bluestore_min_alloc_size", "octopus", 64 << 10, 4 << 10),
-    Change("bluestore_min_alloc_size", "pacific", 4 << 10, source="ceph PR 34588"),
-    Change("bluestore_prefer_deferred_size", "jewel", 32 << 10, 0),
-    Change("bluestore_prefer_deferred_size", "pacific", 64 << 10, 0),
-    Change("bluestore_max_blob_size", "jewel", 512 << 10, 64 << 10),
-    Change("bluestore_max_blob_size", "pacific", 64 << 10, source="assumed: with ceph PR 39691"),
-    Change("bluestore_deferred_batch_ops", "jewel", 64, 16),
-    Change("max_write_buffer_number", "jewel", 4, source=_ROCKSDB),
-    Change("max_write_buffer_number", "reef", 128, source=_ROCKSDB),
-    Change("max_write_buffer_number", "squid", 64, source=_ROCKSDB),
-    Change("write_buffer_size", "jewel", 256 * _MIB, source=_ROCKSDB),
-    Change("write_buffer_size", "reef", 8 * _MIB, source=_ROCKSDB),
-    Change("write_buffer_size", "squid", 16 * _MIB, source=_ROCKSDB),
-    Change("min_write_buffer_number_to_merge", "jewel", 1, source=_ROCKSDB),
-    Change("min_write_buffer_number_to_merge", "reef", 16, source=_ROCKSDB),
-    Change("min_write_buffer_number_to_merge", "squid", 6, source=_ROCKSDB),
-    Change("level0_file_num_compaction_trigger", "jewel", 4, source="RocksDB's own"),
-    Change("level0_file_num_compaction_trigger", "reef", 8, source=_ROCKSDB),
-    Change("max_bytes_for_level_base", "jewel", 256 * _MIB, source="RocksDB's own"),
-    Change("max_bytes_for_level_base", "reef", _GIB, source=_ROCKSDB),
-    Change("max_bytes_for_level_multiplier", "jewel", 10, source="RocksDB's own"),
-    Change("max_bytes_for_level_multiplier", "reef", 8, source=_ROCKSDB),
-    Change("rocksdb_compression_ratio", "jewel", 1.0, source="compression off"),
-    Change("rocksdb_compression_ratio", "squid", 2.68, source="LZ4; measured (ceph.io)"),
-    Change("bluestore_rocksdb_cfs O(n)", "jewel", 1),
-    Change("bluestore_rocksdb_cfs O(n)", "pacific", 3),
-    Change("osd worker threads", "jewel", 10, source="osd_op_num_shards x osd_op_num_threads_per_shard"),
-    Change("osd worker threads", "luminous", 5, 16, source="5 x 1, since Reef 1 x 5, on flash 8 x 2"),
-    Change("rgw_thread_pool_size", "jewel", 100),
-    Change("rgw_thread_pool_size", "luminous", 512, source="ceph PRs 22581 and 24034, 2018"),
-    Change("osd_mclock_recovery_fraction", "quincy", 0.25, source="profile high_client_ops"),
-    Change("osd_mclock_recovery_fraction", "reef", 0.5, source="profile balanced"),
+    ChangedDefault("bluestore_min_alloc_size", "jewel", 64 << 10, 16 << 10),
+    ChangedDefault("bluestore_min_alloc_size", "octopus", 64 << 10, 4 << 10),
+    ChangedDefault("bluestore_min_alloc_size", "pacific", 4 << 10, source="ceph PR 34588"),
+    ChangedDefault("bluestore_prefer_deferred_size", "jewel", 32 << 10, 0),
+    ChangedDefault("bluestore_prefer_deferred_size", "pacific", 64 << 10, 0),
+    ChangedDefault("bluestore_max_blob_size", "jewel", 512 << 10, 64 << 10),
+    ChangedDefault("bluestore_max_blob_size", "pacific", 64 << 10, source="assumed: with ceph PR 39691"),
+    ChangedDefault("bluestore_deferred_batch_ops", "jewel", 64, 16),
+    ChangedDefault("max_write_buffer_number", "jewel", 4, source=_ROCKSDB),
+    ChangedDefault("max_write_buffer_number", "reef", 128, source=_ROCKSDB),
+    ChangedDefault("max_write_buffer_number", "squid", 64, source=_ROCKSDB),
+    ChangedDefault("write_buffer_size", "jewel", 256 * _MIB, source=_ROCKSDB),
+    ChangedDefault("write_buffer_size", "reef", 8 * _MIB, source=_ROCKSDB),
+    ChangedDefault("write_buffer_size", "squid", 16 * _MIB, source=_ROCKSDB),
+    ChangedDefault("min_write_buffer_number_to_merge", "jewel", 1, source=_ROCKSDB),
+    ChangedDefault("min_write_buffer_number_to_merge", "reef", 16, source=_ROCKSDB),
+    ChangedDefault("min_write_buffer_number_to_merge", "squid", 6, source=_ROCKSDB),
+    ChangedDefault("level0_file_num_compaction_trigger", "jewel", 4, source="RocksDB's own"),
+    ChangedDefault("level0_file_num_compaction_trigger", "reef", 8, source=_ROCKSDB),
+    ChangedDefault("max_bytes_for_level_base", "jewel", 256 * _MIB, source="RocksDB's own"),
+    ChangedDefault("max_bytes_for_level_base", "reef", _GIB, source=_ROCKSDB),
+    ChangedDefault("max_bytes_for_level_multiplier", "jewel", 10, source="RocksDB's own"),
+    ChangedDefault("max_bytes_for_level_multiplier", "reef", 8, source=_ROCKSDB),
+    ChangedDefault("rocksdb_compression_ratio", "jewel", 1.0, source="compression off"),
+    ChangedDefault("rocksdb_compression_ratio", "squid", 2.68, source="LZ4; measured (ceph.io)"),
+    ChangedDefault("bluestore_rocksdb_cfs O(n)", "jewel", 1),
+    ChangedDefault("bluestore_rocksdb_cfs O(n)", "pacific", 3),
+    ChangedDefault("osd worker threads", "jewel", 10, source="osd_op_num_shards x osd_op_num_threads_per_shard"),
+    ChangedDefault("osd worker threads", "luminous", 5, 16, source="5 x 1, since Reef 1 x 5, on flash 8 x 2"),
+    ChangedDefault("rgw_thread_pool_size", "jewel", 100),
+    ChangedDefault("rgw_thread_pool_size", "luminous", 512, source="ceph PRs 22581 and 24034, 2018"),
+    ChangedDefault("osd_mclock_recovery_fraction", "quincy", 0.25, source="profile high_client_ops"),
+    ChangedDefault("osd_mclock_recovery_fraction", "reef", 0.5, source="profile balanced"),
 )
 """Oldest first, by option; in all releases an option has the value of its last change until then."""
 

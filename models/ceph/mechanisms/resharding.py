@@ -153,7 +153,7 @@ class Reshard:
 
 
 def copy_entries_per_s(batch: int, aio: int, batch_latency_s: float) -> float:
-    """Return the index entries copied per second, with `aio` batches in progress (Little's demand)."""
+    """Return the index entries copied per second, with `aio` batches in progress (Little's law)."""
     return batch * aio / batch_latency_s
 
 

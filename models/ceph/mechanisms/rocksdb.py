@@ -204,11 +204,6 @@ class Placement:
         """Bytes on the slow device."""
         return sum(size * fraction for size, fraction in zip(self.level_bytes, self.slow_fractions, strict=True))
 
-    @property
-    def fast_bytes(self) -> float:
-        """Bytes on block.db without the write-ahead log."""
-        return self.total_bytes - self.spilled_bytes
-
 
 def place(options: RocksDbOptions, total_bytes: float, db_bytes: float) -> Placement:
     """Return where a database's bytes are, with a block.db of `db_bytes` (0: none).

@@ -7,20 +7,36 @@ placement group, an erasure-coded read for as many chunks as there are data chun
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, Pool
 from models.ceph.cluster.stations import Osd, Stations
-from models.ceph.demands.cost_functions import NOTHING, Access, CostFunctions, of_size
+from models.ceph.demands.cost_functions import CostFunctions, DeviceAccess, of_size
 from models.ceph.demands.index_osds import of_index
 from models.ceph.requests.transfers import Transfers
 from models.ceph.spec.spec import CephSpec
-from models.network.route import Chance, Stage, Visit, single, words
+from models.network.route import Chance, words
 from models.network.service_demand import ServiceDemand
+from models.shared.steps import (
+    Stages,
+    Step,
+    access,
+    acquire,
+    changed,
+    check,
+    commit,
+    fan_out,
+    hold,
+    in_series,
+    joined,
+    release,
+    round_trip,
+    sometimes,
+    use,
+    visit,
+)
 from traces.operations import Op
-
-Branch = tuple[Visit, ...]
 
 
 @dataclass(frozen=True)
@@ -83,7 +99,7 @@ class OsdRoutes:
         self.spec, self.costs, self.at = spec, costs, stations
         data = spec.pools.data
         self.width, self.data_shards, self.is_ec = data.width, data.data_shards, data.is_ec
-        self.hop = Visit(stations.latency, ServiceDemand(constant=spec.network.latency))
+        self.hop = visit(stations.latency, ServiceDemand(constant=spec.network.latency))
         self.net = Transfers(spec, costs, stations)
         self.index_costs = of_index(costs)
 
@@ -91,50 +107,40 @@ class OsdRoutes:
         """Return the cost functions of an OSD, which may have only bucket indexes."""
         return self.costs if osd.is_of_data else self.index_costs
 
-    def _read(self, kind: Kind) -> list[Stage]:
+    def _read(self, kind: Kind) -> Stages:
         """The OSDs read the RADOS objects and send them."""
-        stages: list[Stage] = []
-        for streams in kind.windows:
-            if self.is_ec:
-                stages += self._read_shards(kind, streams)
-            else:
-                branches = tuple(self._read_replica(kind, stream) for stream in streams)
-                stages.append(Stage(branches, len(branches)))
-        return stages
+        if self.is_ec:
+            return sum((self._read_shards(kind, streams) for streams in kind.windows), ())
+        return sum((fan_out(self._read_replica(kind, stream) for stream in streams) for streams in kind.windows), ())
 
-    def _read_replica(self, kind: Kind, stream: int) -> Branch:
+    def _read_replica(self, kind: Kind, stream: int) -> Step:
         """The primary reads a RADOS object and sends it."""
         osd, parts = self.at.osd(stream, 0), kind.parts
-        read = Visit(osd.cpu, self._read_cpu(kind, parts), ties=True)
+        read = visit(osd.cpu, self._read_cpu(kind, parts), ties=True)
         dma = self.net.dma(osd, self._from_drive(kind) / parts + self.net.remote_to_osds / kind.objects)
-        found = self._by_worker(osd, 1, read, *self._fetch(osd, kind, parts))
-        fetch = (*self._go(stream), *found, *dma, *self._to_gateway(osd, kind))
-        return (*self._read_token(), *fetch, *self._read_token(releases=True))
+        found = self._by_worker(osd, 1, read, self._fetch(osd, kind, parts))
+        return self._with_token(self._go(stream), found, dma, self._to_gateway(osd, kind))
 
-    def _read_token(self, releases: bool = False) -> Branch:
-        """The gateway limits its RADOS reads that are in progress."""
-        return (Visit(self.at.gateway("reads"), NOTHING, releases),)
+    def _with_token(self, *read: Step) -> Step:
+        """A RADOS read of a gateway, which limits those that are in progress."""
+        return hold(self.at.gateway("reads"), *read)
 
-    def _by_worker(self, osd: Osd, requests: int, *visits: Visit) -> Branch:
-        """A worker thread of an OSD makes these visits, and no others until they are done.
+    def _by_worker(self, osd: Osd, requests: int, *work: Step) -> Step:
+        """A worker thread of an OSD does this work, and no other until it is done.
 
         Before, other threads receive and send the messages of `requests` that the OSD serves or issues for it: two
         each. Those that are sent later are counted with the others.
         """
-        if not visits:
-            return ()
-        demand = self.costs.messages(2 * requests)
-        messages = (Visit(osd.cpu, demand),) if demand.takes_time else ()
-        taken = (osd.lock, osd.threads) if self.at.has_pg_locks and osd.is_of_data else (osd.threads,)
-        take = (Visit(tokens, NOTHING) for tokens in taken)
-        give_back = (Visit(tokens, NOTHING, releases=True) for tokens in reversed(taken))
-        return (*messages, *take, *visits, *give_back)
+        held = hold(osd.threads, *work)
+        if held and self.at.has_pg_locks and osd.is_of_data:
+            held = hold(osd.lock, held)
+        return use(osd.cpu, self.costs.messages(2 * requests)) + held if held else ()
 
-    def _go(self, pool: Pool, writes: bool = False) -> Branch:
+    def _go(self, pool: Pool, writes: bool = False) -> Step:
         """The gates before the primary of a placement group, and the way to it."""
-        return (*self.at.gates(pool, writes), self.hop)
+        return self.at.gates(pool, writes) + self.hop
 
-    def _read_shards(self, kind: Kind, streams: range) -> list[Stage]:
+    def _read_shards(self, kind: Kind, streams: range) -> Stages:
         """The primary fetches the chunks and sends the decoded object to the gateway.
 
         Of the reads of a window only the first takes one of the gateway's tokens: requests that each had some of the
@@ -145,30 +151,30 @@ class OsdRoutes:
         if needed < self.data_shards:  # seldom the primary's own
             members = range(1, needed + 1)
         begin, requests = self.spec.osd.read.without_bytes, 1 + sum(member > 0 for member in members)
-        first, start = streams[0], []
+        taken, returned = self._read_tokens()
+        start = []
         for stream in streams:
-            primary, token = self.at.osd(stream, 0), self._read_token() if stream == first else ()
-            work = self._by_worker(primary, requests, Visit(primary.cpu, begin, ties=True))
-            start.append((*token, *self._go(stream), *work))
+            primary, token = self.at.osd(stream, 0), taken if stream == streams[0] else ()
+            work = self._by_worker(primary, requests, visit(primary.cpu, begin, ties=True))
+            start.append(token + self._go(stream) + work)
         transferred = 1 / kind.objects + (len(members) - 2) / kind.parts  # apart from a chunk of its own
         fetch = [self._chunk(kind, stream, member, transferred) for stream in streams for member in members]
         decode = self.spec.pools.data.decode(1, self.spec.release).per_shard(kind.objects)
         own = 0 in members
         at_primary = self._from_drive(kind) * own + len(members) - own  # read, and received
         moved = at_primary / kind.parts + self.net.remote_to_osds / kind.objects
-        send = tuple(
-            (
-                *(Visit(cpu, decode) for cpu in self.at.decoders(stream)),
-                *self.net.dma(self.at.osd(stream, 0), moved),
-                *self._to_gateway(self.at.osd(stream, 0), kind),
-                *(self._read_token(releases=True) if stream == first else ()),
-            )
-            for stream in streams
-        )
-        need = len(streams) * needed
-        return [Stage(tuple(start), len(start)), Stage(tuple(fetch), need), Stage(send, len(send))]
+        send = []
+        for stream in streams:
+            primary, token = self.at.osd(stream, 0), returned if stream == streams[0] else ()
+            decoded = joined(visit(cpu, decode) for cpu in self.at.decoders(stream))
+            send.append(decoded + self.net.dma(primary, moved) + self._to_gateway(primary, kind) + token)
+        return fan_out(start) + fan_out(fetch, wait_for=len(streams) * needed) + fan_out(send)
 
-    def _chunk(self, kind: Kind, stream: int, member: int, transferred: float) -> Branch:
+    def _read_tokens(self) -> tuple[Step, Step]:
+        """The token of a gateway's reads is taken in one stage and returned in another."""
+        return acquire(self.at.gateway("reads")), release(self.at.gateway("reads"))
+
+    def _chunk(self, kind: Kind, stream: int, member: int, transferred: float) -> Step:
         """The primary reads its chunk, or another member does and sends it to the primary.
 
         The primary encrypts or decrypts `transferred` times the bytes of the request in secure mode, too.
@@ -177,11 +183,10 @@ class OsdRoutes:
         read = self._read_cpu(kind, parts)
         if not member:
             own = _more(read.of_bytes, self.costs.secure_s * transferred)
-            return self._by_worker(osd, 0, Visit(osd.cpu, own), *self._fetch(osd, kind, parts))
+            return self._by_worker(osd, 0, visit(osd.cpu, own), self._fetch(osd, kind, parts))
         dma = self.net.dma(osd, (self._from_drive(kind) + 1) / parts)
-        response = (self.hop, self.net.cluster(osd, "up", parts))
-        found = self._by_worker(osd, 1, Visit(osd.cpu, read), *self._fetch(osd, kind, parts))
-        return (self.hop, *found, *dma, *response)
+        found = self._by_worker(osd, 1, visit(osd.cpu, read), self._fetch(osd, kind, parts))
+        return round_trip(self.hop, found, dma) + self.net.cluster(osd, "up", parts)
 
     def _chunks_reached(self, kind: Kind) -> int:
         """Number of data chunks of a RADOS object that a request accesses: all of them, unless optimized."""
@@ -189,7 +194,7 @@ class OsdRoutes:
             return self.data_shards
         return self.spec.pools.data.chunks_reached(kind.object_bytes)
 
-    def _fetch(self, osd: Osd, kind: Kind, parts: float) -> Branch:
+    def _fetch(self, osd: Osd, kind: Kind, parts: float) -> Step:
         """Read a chunk from its drive, after the database's accesses; from memory if it is cached."""
         costs = self.costs
         accesses = costs.metadata_accesses if kind.cached else costs.read_accesses(kind.chunk_bytes)
@@ -200,35 +205,30 @@ class OsdRoutes:
         per_byte_s = self.costs.decompress_s(kind.chunk_bytes) + self.costs.secure_s
         return _more(self.spec.osd.read, per_byte_s).per_shard(parts)
 
-    def _accesses(self, osd: Osd, accesses: tuple[Access, ...], parts: float = 1) -> Branch:
-        visits = []
-        for access in accesses:
-            chance = Chance(access.fraction) if access.fraction < 1 else None
-            on_drive = access.on == "drive"
-            if access.overlapping.takes_time:
-                latency = osd.latency if on_drive else self.at.latency
-                visits.append(Visit(latency, access.overlapping.per_shard(parts), chance=chance))
-            visits.append(Visit(osd.drive if on_drive else osd.db, access.exclusive.per_shard(parts), chance=chance))
-        return tuple(visits)
+    def _accesses(self, osd: Osd, accesses: tuple[DeviceAccess, ...], parts: float = 1) -> Step:
+        return joined(self._access(osd, each, parts) for each in accesses)
 
-    def _write(self, kind: Kind) -> list[Stage]:
+    def _access(self, osd: Osd, cost: DeviceAccess, parts: float) -> Step:
+        on_drive, overlapping = cost.on == "drive", cost.overlapping.per_shard(parts)
+        waited = use(osd.latency if on_drive else self.at.latency, overlapping)
+        made = access(osd.drive if on_drive else osd.db, cost.exclusive.per_shard(parts), waited)
+        return sometimes([made], Chance(cost.fraction))[0] if cost.fraction < 1 else made
+
+    def _write(self, kind: Kind) -> Stages:
         """The OSDs receive the RADOS objects and commit them."""
-        return [stage for streams in kind.windows for stage in self._write_shards(kind, streams)]
+        return sum((self._write_shards(kind, streams) for streams in kind.windows), ())
 
-    def _deferred_writes(self, kind: Kind) -> list[Branch]:
+    def _deferred_writes(self, kind: Kind) -> list[Step]:
         """The chunks are written to their place after the commit, if they are deferred."""
         written = self.costs.deferred_write(kind.chunk_bytes)
-        wait = () if self.at.batches is None else (Visit(self.at.batches, NOTHING),)
+        wait = () if self.at.batches is None else check(self.at.batches)
         return [
-            (
-                *wait,
-                Visit(osd.throttle, NOTHING), Visit(osd.drive, written), Visit(osd.throttle, NOTHING, releases=True),
-            )
+            wait + hold(osd.throttle, access(osd.drive, written))
             for streams in kind.windows if kind.deferred
             for osd in (self.at.osd(stream, member) for stream in streams for member in range(self.width))
         ]  # fmt: skip
 
-    def _write_shards(self, kind: Kind, streams: range) -> list[Stage]:
+    def _write_shards(self, kind: Kind, streams: range) -> Stages:
         """The primaries receive the objects, and the chunks or replicas are committed."""
         spec = self.spec
         parts = kind.parts
@@ -240,22 +240,23 @@ class OsdRoutes:
         sent = (len(members) - 1) * kind.objects / parts
         requests = len(members) + sum(member > 0 for member in self._kept_chunks(kind, reached))
         first = _more(spec.osd.write, encode + received_s * (1 + sent)).per_shard(kind.objects)
-        send, commit = [], []
+        send, committed = [], []
         for stream in streams:
             primary = self.at.osd(stream, 0)
-            arrive = (*self._go(stream, writes=True), self.net.public(primary, "down", kind.objects))
+            arrive = self._go(stream, writes=True) + self.net.public(primary, "down", kind.objects)
             # Received, sent to the others, written.
             moved = self.net.remote_to_osds / kind.objects + len(members) / parts
-            work = self._by_worker(primary, requests, Visit(primary.cpu, first, ties=True))
-            send.append((*arrive, *self.net.dma(primary, moved), *work))
+            work = self._by_worker(primary, requests, visit(primary.cpu, first, ties=True))
+            send.append(arrive + self.net.dma(primary, moved) + work)
             for member in members:
                 osd = self.at.osd(stream, member)
-                received = (self.net.cluster(osd, "down", parts), *self.net.dma(osd, 2 / parts))
-                arrive, end = ((self.hop, *received), (self.hop,)) if member else ((), ())
-                own = (Visit(osd.cpu, write),) if member else ()
-                commit.append((*arrive, *self._commit(osd, parts, kind, *own), *end))
+                if not member:
+                    committed.append(self._commit(osd, parts, kind))
+                    continue
+                received = self.net.cluster(osd, "down", parts) + self.net.dma(osd, 2 / parts)
+                committed.append(round_trip(self.hop, received, self._commit(osd, parts, kind, visit(osd.cpu, write))))
         old = self._old_chunks(kind, streams, reached)
-        return [Stage(tuple(send), len(send)), *old, Stage(tuple(commit), len(commit)), single(self.hop)]
+        return fan_out(send) + old + fan_out(committed) + in_series(self.hop)
 
     def _kept_chunks(self, kind: Kind, reached: int) -> Sequence[int]:
         """Return the chunks that the primary reads before an overwrite that fills stripes in part.
@@ -275,76 +276,69 @@ class OsdRoutes:
         """Return the mean number of stripes that an overwrite fills in part."""
         return self.spec.pools.data.partial_stripes(round(kind.object_bytes)) if self.spec.access.overwrites else 0.0
 
-    def _old_chunks(self, kind: Kind, streams: range, reached: int) -> list[Stage]:
+    def _old_chunks(self, kind: Kind, streams: range, reached: int) -> Stages:
         """The primary reads what an overwrite leaves of the stripes that it fills in part."""
         kept = self._kept_chunks(kind, reached)
         units = self._partial_stripes(kind) * self.spec.pools.data.stripe_bytes / self.data_shards
         received = (len(kept) - 2) / kind.parts  # from the others, apart from a chunk of its own
         sized = partial(of_size, size_bytes=units * kind.parts)
-        read = [
-            tuple(replace(visit, demand=sized(visit.demand)) for visit in self._chunk(kind, stream, member, received))
-            for stream in streams for member in kept
-        ]  # fmt: skip
-        return [Stage(tuple(read), len(read))] if read else []
+        return fan_out(
+            changed(self._chunk(kind, stream, member, received), sized) for stream in streams for member in kept
+        )
 
-    def _commit(self, osd: Osd, parts: float, kind: Kind, *work: Visit) -> Branch:
+    def _commit(self, osd: Osd, parts: float, kind: Kind, work: Step = ()) -> Step:
         """A chunk is made durable after `work`: in the log if it is deferred, else on the drive and then in the log.
 
         A deferred one queues behind earlier deferred writes but keeps none of their tokens: it would hold the token
         until the slowest member has committed, and two writes could wait for each other forever.
         """
-        compress = ServiceDemand(per_byte=self.costs.compress_s(kind.chunk_bytes)).per_shard(parts)
-        packed = (Visit(osd.cpu, compress),) if compress.takes_time else ()
+        packed = use(osd.cpu, ServiceDemand(per_byte=self.costs.compress_s(kind.chunk_bytes)).per_shard(parts))
         lookups = self._accesses(osd, self.costs.target_accesses)
-        prepared = self._by_worker(osd, 1 if work else 0, *work, *packed, *lookups)
+        prepared = self._by_worker(osd, 1 if work else 0, work, packed, lookups)
         if kind.deferred:
-            turn = Visit(osd.throttle, NOTHING), Visit(osd.throttle, NOTHING, releases=True)
-            return (*prepared, *turn, *self._log(osd, kind.chunk_bytes))
+            turn = acquire(osd.throttle) + release(osd.throttle)
+            return prepared + turn + self._log(osd, kind.chunk_bytes)
         data = (self.costs.write_access(kind.chunk_bytes),) if kind.chunk_bytes else ()
-        return (*prepared, *self._accesses(osd, data, parts), *self._log(osd, flushes=bool(data)))
+        return prepared + self._accesses(osd, data, parts) + self._log(osd, flushes=bool(data))
 
-    def _log(self, osd: Osd, chunk_bytes: int = 0, flushes: bool = False) -> Branch:
+    def _log(self, osd: Osd, chunk_bytes: int = 0, flushes: bool = False) -> Step:
         """A commit of RocksDB's log, or of FileStore's journal, after a flush of the data that were just written."""
         costs = self.costs_of(osd)
-        written = costs.log_write(chunk_bytes)
-        on_device = (Visit(osd.db if costs.spec.db else osd.drive, written),) if written.takes_time else ()
-        return (*on_device, Visit(osd.kv, costs.commit, flushes=flushes))
+        written = use(osd.db if costs.spec.db else osd.drive, costs.log_write(chunk_bytes))
+        return written + commit(osd.kv, costs.commit, flushes=flushes)
 
-    def _compactions(self) -> list[Branch]:
+    def _compactions(self) -> list[Step]:
         """Compaction I/O on the data devices caused by the metadata of a write."""
-        branches = [self._accesses(self.at.osd(0, m), self.costs.compaction_accesses) for m in range(self.width)]
-        return [branch for branch in branches if branch]
+        return [self._accesses(self.at.osd(0, m), self.costs.compaction_accesses) for m in range(self.width)]
 
-    def _remove(self) -> list[Stage]:
+    def _remove(self) -> Stages:
         """The chunks or replicas of a RADOS object are removed."""
-        removals = self._removals(0)
-        return [single(*self._go(0, writes=True)), Stage(tuple(removals), len(removals)), single(self.hop)]
+        return in_series(self._go(0, writes=True)) + fan_out(self._removals(0)) + in_series(self.hop)
 
-    def _removals(self, stream: int) -> list[Branch]:
+    def _removals(self, stream: int) -> list[Step]:
         """The removal of a RADOS object on each of its OSDs."""
         branches = []
         for member in range(self.width):
             osd = self.at.osd(stream, member)
-            hops = (self.hop,) if member else ()
             write, lookups = self.spec.osd.write.without_bytes, self._accesses(osd, self.costs.metadata_accesses)
-            work = self._by_worker(osd, 1 if member else self.width, Visit(osd.cpu, write), *lookups)
-            branches.append((*hops, *work, *self._log(osd), *hops))
+            work = self._by_worker(osd, 1 if member else self.width, visit(osd.cpu, write), lookups)
+            branches.append(round_trip(self.hop if member else (), work, self._log(osd)))
         return branches
 
-    def _stat(self) -> Stage:
+    def _stat(self) -> Stages:
         """The primary returns the attributes of a RADOS object."""
         osd = self.at.osd(0, 0)
-        read = Visit(osd.cpu, self.spec.osd.read.without_bytes, ties=True)
-        found = self._by_worker(osd, 1, read, *self._accesses(osd, self.costs.metadata_accesses))
-        return single(*self._go(0), *found, self.hop)
+        read = visit(osd.cpu, self.spec.osd.read.without_bytes, ties=True)
+        found = self._by_worker(osd, 1, read, self._accesses(osd, self.costs.metadata_accesses))
+        return in_series(self._go(0), found, self.hop)
 
-    def _to_gateway(self, osd: Osd, kind: Kind) -> Branch:
+    def _to_gateway(self, osd: Osd, kind: Kind) -> Step:
         """A primary sends a RADOS object to the gateway or client."""
-        return self.hop, self.net.public(osd, "up", kind.objects)
+        return self.hop + self.net.public(osd, "up", kind.objects)
 
     def _from_drive(self, kind: Kind) -> float:
         """Fraction of the data that are read from drives."""
-        return 0.0 if kind.cached else 1 - self.spec.stored.warm
+        return 0.0 if kind.cached else 1 - self.spec.osd.cache.hit_ratio
 
 
 def _more(demand: ServiceDemand, per_byte_s: float) -> ServiceDemand:

@@ -8,10 +8,11 @@ other. If a limit of a host's DMA is given, all bytes that its NICs and drives m
 from __future__ import annotations
 
 from models.ceph.cluster.stations import Osd, Stations
-from models.ceph.demands.cost_functions import NOTHING, CostFunctions
+from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.spec.spec import CephSpec
-from models.network.route import Visit
+from models.network.service_demand import NOTHING
 from models.shared.clients import Way
+from models.shared.steps import Step, use, visit
 
 
 class Transfers:
@@ -23,33 +24,33 @@ class Transfers:
     def __init__(self, spec: CephSpec, costs: CostFunctions, stations: Stations):
         self._spec, self._costs, self._at = spec, costs, stations
 
-    def public(self, osd: Osd, way: Way, parts: float = 1) -> Visit:
+    def public(self, osd: Osd, way: Way, parts: float = 1) -> Step:
         """Return the transfer of one of `parts` parts of the bytes between an OSD and its gateway or client."""
         demand = self._costs.nic(self._spec.hosts.nic).scaled(self.remote_to_osds)
-        return Visit(osd.up if way == "up" else osd.down, demand.per_shard(parts))
+        return visit(osd.up if way == "up" else osd.down, demand.per_shard(parts))
 
-    def cluster(self, osd: Osd, way: Way, parts: float) -> Visit:
+    def cluster(self, osd: Osd, way: Way, parts: float) -> Step:
         """Return the transfer of one of `parts` parts of the bytes between two OSDs."""
         nic = self._spec.hosts.cluster_nic
         demand = self._costs.nic(nic or self._spec.hosts.nic).scaled(self.remote_between_osds).per_shard(parts)
         if nic is None:
-            return Visit(osd.up if way == "up" else osd.down, demand)
-        return Visit(osd.cluster_up if way == "up" else osd.cluster_down, demand)
+            return visit(osd.up if way == "up" else osd.down, demand)
+        return visit(osd.cluster_up if way == "up" else osd.cluster_down, demand)
 
-    def gateway(self, way: Way) -> Visit:
+    def gateway(self, way: Way) -> Step:
         """Return the transfer of all bytes between a gateway and its client, on the gateway's NIC."""
         demand = self._costs.nic(self._spec.gateway_nic).scaled(self.remote_to_clients)
-        return Visit(self._at.gateway(way), demand)
+        return visit(self._at.gateway(way), demand)
 
-    def client(self, way: Way) -> tuple[Visit, ...]:
+    def client(self, way: Way) -> Step:
         """Return the transfer of all bytes on the client's NIC; none if it has no limit."""
         spec, remote = self._spec, self.remote_to_clients
         nic = spec.hosts.nic if spec.client.on_storage_hosts else spec.client.nic
         demand = self._costs.nic(nic) if nic else NOTHING
         dma = self._at.clients.transfer("dma", self._costs.dma, remote)
-        return (*dma, *self._at.clients.transfer(way, demand, remote))
+        return dma + self._at.clients.transfer(way, demand, remote)
 
-    def dma(self, osd: Osd, moved: float) -> tuple[Visit, ...]:
+    def dma(self, osd: Osd, moved: float) -> Step:
         """Return what the devices of an OSD's host move; none without a limit.
 
         Args:
@@ -57,14 +58,14 @@ class Transfers:
             moved: as a multiple of the request's bytes.
         """
         demand = self._costs.dma
-        return (Visit(osd.dma, demand.scaled(moved)),) if demand.takes_time and moved else ()
+        return use(osd.dma, demand.scaled(moved)) if demand.takes_time else ()
 
-    def dma_of_gateway(self) -> tuple[Visit, ...]:
+    def dma_of_gateway(self) -> Step:
         """Return what the NIC of a gateway on an OSD host receives and sends again; none without a limit."""
         demand = self._costs.dma
         if not (demand.takes_time and self._spec.collocated):
             return ()
-        return (Visit(self._at.gateway("dma"), demand.scaled(self.remote_to_clients + self.remote_to_osds)),)
+        return visit(self._at.gateway("dma"), demand.scaled(self.remote_to_clients + self.remote_to_osds))
 
     @property
     def remote_to_clients(self) -> float:

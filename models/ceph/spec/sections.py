@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from models.ceph.mechanisms.redundancy import ProtectionField
 from models.ceph.mechanisms.resharding import Resharding
 from models.devices.devices import PRESETS, DeviceField
+from models.devices.processors import BARE_COUNT, ProcessorCores
 from models.network.service_demand import Demand, ServiceDemand
 from models.shared.caches import Cache
 from models.shared.clients import ClientMachines, Nic
 from models.shared.prices import Price, PriceList
-from models.shared.processors import BARE_COUNT, ProcessorCores
 from models.shared.store_spec import Link
 from traces.operations import S3Op
 from traces.spec.field_notes import Basis, FittedAt, LinkRate, Unit
@@ -160,6 +160,24 @@ class IndexDrives(Strict):
     )
 
 
+class OsdCache(Cache):
+    """The cache of data in each OSD: its size, or the fraction of reads that it serves."""
+
+    hit_ratio: Fraction = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="Fraction of data reads that the OSDs serve without a drive, if it is known; the alternative to "
+        "`size`.",
+    )
+
+    @model_validator(mode="after")
+    def _is_given_once(self) -> OsdCache:
+        if self.present and self.hit_ratio:
+            raise ValueError("hit_ratio: size decides which reads are served from memory; give one of them")
+        return self
+
+
 class Osd(Strict):
     """The costs of an OSD daemon.
 
@@ -216,10 +234,9 @@ class Osd(Strict):
     memory_target: Annotated[
         Bytes, Basis("Ceph's default: osd_memory_target, src/common/options/global.yaml.in", 896 << 20, 1 << 40)
     ] = Field(4 << 30, gt=0, description="Memory of an OSD (osd_memory_target), from which its caches follow.")
-    cache: Cache = Field(
-        Cache(),
-        description="Cache of data in each OSD, for reads: writes bypass it (bluestore_default_buffered_write); the "
-        "alternative to `stored.warm`.",
+    cache: OsdCache = Field(
+        OsdCache(),
+        description="Cache of data in each OSD, for reads: writes bypass it (bluestore_default_buffered_write).",
     )
     read_depth: Annotated[int, Basis("assumed: the threads of an OSD on a hard disk", 1, 128)] = Field(
         4,
@@ -343,8 +360,8 @@ class Gateways(Strict):
         description="Number of RADOS reads that a gateway has in progress; further ones wait, also those of OSDs that "
         "respond.",
     )
-    balance: Literal["round robin", "random", "least outstanding", "power of two"] = Field(
-        "round robin", description="Rule by which the load balancer chooses the gateway of a request."
+    balance: Literal["round_robin", "random", "least_outstanding", "power_of_two"] = Field(
+        "round_robin", description="Rule by which the load balancer chooses the gateway of a request."
     )
     redispatch: bool = Field(
         False,
@@ -460,9 +477,6 @@ class Holdings(Strict):
     )
     working_set: Annotated[float, Unit("", "1e6"), Field(gt=0)] | None = Field(
         None, description="Number of the newest objects, to which reads are limited; absent: all objects are read."
-    )
-    warm: Fraction = Field(
-        0.0, ge=0, le=1, description="Fraction of data reads that the caches of the OSDs serve without a drive."
     )
     churn: Fraction = Field(
         0.0,

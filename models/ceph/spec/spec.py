@@ -28,9 +28,9 @@ from models.ceph.spec.sections import (
     Pools,
 )
 from models.devices.devices import PRESETS, DeviceField
+from models.devices.processors import ProcessorCores
 from models.shared.background import BackgroundWork
 from models.shared.faults import refuse_instant_failures
-from models.shared.processors import ProcessorCores
 from models.shared.proxies import Proxy
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
 from traces.spec.field_notes import Basis
@@ -174,8 +174,6 @@ class CephSpec(StoreSpec):
                 f"core of a host's {self.hosts.cores.count} to OSDs; at most "
                 f"{(self.hosts.cores.count - 1) // self.gateways_per_host} are allowed"
             )
-        if self.osd.cache.present and self.stored.warm:
-            raise ValueError("stored.warm: osd.cache.size decides which reads are served from memory; give one of them")
         if self.access.kind == "mysql" and self.pools.data.is_ec:
             raise ValueError(
                 "pools.data: is an erasure code; access mysql requires replicas, such as 'replica 3' (rbd allows both)"

@@ -21,16 +21,16 @@ from models.minio.requests.accesses import small
 from models.minio.requests.shard_accesses import kind_of_size
 from models.minio.spec.faults import Decommission, DriveReplaced, Rebalance
 from models.minio.spec.maintenance_sections import SCANNER_SPEEDS
-from models.minio.spec.sections import NOTHING
 from models.minio.spec.spec import MinioSpec
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network
-from models.network.route import Route, Visit, single
-from models.network.service_demand import ServiceDemand
+from models.network.route import Route
+from models.network.service_demand import NOTHING
 from models.network.station import Member, Station
 from models.shared.faults import FaultKind, duration_text
-from models.shared.work import BEST_EFFORT, RECOVERY, WORKERS, Work, idle_rate_ops, with_works
+from models.shared.steps import access, acquire, delay, in_series
+from models.shared.work import BEST_EFFORT, RECOVERY, WORKERS, ObjectWork, idle_rate_ops, with_works
 from traces.operations import Op
 
 _FOLDER_S = 1e-3
@@ -67,7 +67,7 @@ def with_maintenance(
     return with_works(works, stations.all, network, requests)
 
 
-def _works(spec: MinioSpec, stations: Stations, places: Places, table: int) -> Iterator[Work]:
+def _works(spec: MinioSpec, stations: Stations, places: Places, table: int) -> Iterator[ObjectWork]:
     for fault in spec.faults:
         if isinstance(fault, DriveReplaced) and fault.back_s < math.inf:
             yield _healing(spec, stations, places, fault, table)
@@ -82,7 +82,7 @@ def _works(spec: MinioSpec, stations: Stations, places: Places, table: int) -> I
             table += 1
 
 
-def _healing(spec: MinioSpec, stations: Stations, places: Places, fault: DriveReplaced, table: int) -> Work:
+def _healing(spec: MinioSpec, stations: Stations, places: Places, fault: DriveReplaced, table: int) -> ObjectWork:
     """Return the healing of a drive by its own host (healErasureSet, cmd/global-heal.go)."""
     assert spec.stored is not None
     number = max(n for n, pool in enumerate(stations.pools) if pool.first_drive <= fault.drive)
@@ -95,7 +95,7 @@ def _healing(spec: MinioSpec, stations: Stations, places: Places, fault: DriveRe
     fixed = FixedPlaces(places, {number: (table, 0)}, Epoch(start_s, now.drives | {fault.drive}, now.hosts))
     size = pool.layout.size
     rows = fixed.rows(number, node)[which * size : (which + 1) * size]
-    bytes_of = spec.stored.bytes_each
+    bytes_of = spec.stored.object_size
     get, put = (kind_of_size(spec, stations, op, number, bytes_of) for op in _COPY)
     # Columns for the listing, which has one token for each drive of the set.
     drives = pool.layout.sets[which] + pool.first_drive
@@ -111,12 +111,14 @@ def _healing(spec: MinioSpec, stations: Stations, places: Places, fault: DriveRe
     stages = Healed(spec, stations, fixed, (get, put), fault.drive, listers).stages()
     workers = spec.healing.workers_of(pool.hosts.cores.count)
     token = stations.add(Station(f"workers of {name}", WORKERS, Discipline.POOL, workers, ("healing", fault.drive)))
-    route = Route(name, (single(Visit(token, NOTHING)), *stages), RECOVERY)
+    route = Route(name, in_series(acquire(token)) + stages, RECOVERY)
     rate_ops = idle_rate_ops(route, workers, rows, stations.all, bytes_of)
-    return Work(name, route, rows, bytes_of, objects_of_set(spec, number, len(pool.layout.sets)), start_s, rate_ops)
+    return ObjectWork(
+        name, route, rows, bytes_of, objects_of_set(spec, number, len(pool.layout.sets)), start_s, rate_ops
+    )
 
 
-def _scan(spec: MinioSpec, stations: Stations, number: int, pool: Pool, table: int) -> Work:
+def _scan(spec: MinioSpec, stations: Stations, number: int, pool: Pool, table: int) -> ObjectWork:
     """Return the scanner's visits in a pool: in each set, one drive at a time for each bucket reads an xl.meta.
 
     The scanner checks one object of 1,024 on all drives in a cycle, which is left out.
@@ -144,13 +146,12 @@ def _scan(spec: MinioSpec, stations: Stations, number: int, pool: Pool, table: i
     read = small(pool.drives.read or NOTHING)
     read_s = float(read.mean_s(np.array([0]))[0])
     pause_s = sum(_pause_s(factor, work_s, longest_s) for work_s in (read_s, _FOLDER_S))
-    visits = [Visit(Member(table, 0, ("worker",)), NOTHING), Visit(Member(table, 1, ("drive",)), read)]
-    if pause_s:
-        visits.append(Visit(stations.latency, ServiceDemand(constant=pause_s)))
+    step = acquire(Member(table, 0, ("worker",))) + access(Member(table, 1, ("drive",)), read)
+    step += delay(stations.latency, pause_s)
     objects = objects_of_set(spec, number, len(sets))
     most = streams / (read_s + pause_s) if read_s + pause_s else math.inf
     rate_ops = min(most, objects / spec.scanner.cycles / cycle_s) * len(sets)
-    return Work(name, Route(name, (single(*visits),), BEST_EFFORT), rows, 0, math.inf, 0.0, rate_ops)
+    return ObjectWork(name, Route(name, in_series(step), BEST_EFFORT), rows, 0, math.inf, 0.0, rate_ops)
 
 
 def _pause_s(factor: float, work_s: float, longest_s: float) -> float:

@@ -17,17 +17,17 @@ from models.minio.cluster.fixed_places import FixedPlaces
 from models.minio.cluster.places import Places
 from models.minio.cluster.stations import Stations
 from models.minio.requests.parts import MESSAGE_BYTES, METADATA_BYTES
-from models.minio.requests.request import Branches, Stages
+from models.minio.requests.request import Branches
 from models.minio.requests.routes import Builder
 from models.minio.requests.shard_accesses import kind_of_size
 from models.minio.spec.faults import Decommission, Rebalance
 from models.minio.spec.spec import MinioSpec
 from models.network.discipline import Discipline
 from models.network.placement import key_hashes
-from models.network.route import Route, Stage, Visit, single
-from models.network.service_demand import ServiceDemand
+from models.network.route import Route
 from models.network.station import Station
-from models.shared.work import RECOVERY, WORKERS, Work, idle_rate_ops
+from models.shared.steps import Stages, acquire, detached, fan_out, in_series, pipelined, use
+from models.shared.work import RECOVERY, WORKERS, ObjectWork, idle_rate_ops
 from traces.operations import OPS
 from traces.trace import Trace
 
@@ -37,7 +37,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 Event = Decommission | Rebalance
 
 
-def moves(spec: MinioSpec, stations: Stations, places: Places, event: Event, table: int) -> list[Work]:
+def moves(spec: MinioSpec, stations: Stations, places: Places, event: Event, table: int) -> list[ObjectWork]:
     """Return the work of an event: the moves to each other pool.
 
     Args:
@@ -45,7 +45,7 @@ def moves(spec: MinioSpec, stations: Stations, places: Places, event: Event, tab
     """
     assert spec.stored is not None
     source, now = stations.pools[event.pool], places.state_at(event.at)
-    name, size = f"{event.kind} of pool {event.pool}", spec.stored.bytes_each
+    name, size = f"{event.kind} of pool {event.pool}", spec.stored.object_size
     sets = len(source.layout.sets)
     workers = spec.movement.workers or sets
     token = stations.add(Station(f"workers of {name}", WORKERS, Discipline.POOL, workers, (event.kind, event.pool)))
@@ -60,14 +60,14 @@ def moves(spec: MinioSpec, stations: Stations, places: Places, event: Event, tab
         rows = _pairs(from_rows, fixed.rows(target, source.first_node))
         get = _Moved(spec, stations, fixed, kind_of_size(spec, stations, "GET", event.pool, size))
         put = _Moved(spec, stations, fixed, kind_of_size(spec, stations, "PUT", target, size))
-        route = Route(f"{name} to {target}", (single(Visit(token, ServiceDemand())), *get.to(put)), RECOVERY)
+        route = Route(f"{name} to {target}", in_series(acquire(token)) + get.to(put), RECOVERY)
         rates.append(idle_rate_ops(route, workers, rows, stations.all, size))
         found.append((route, rows, fractions[target]))
         table += 1
     rate_ops = 1 / sum(fraction / rate for (*_, fraction), rate in zip(found, rates, strict=True))
     objects = objects_of_set(spec, event.pool, sets) * sets * event.moved_fraction
     return [
-        Work(route.name, route, rows, size, objects * fraction, event.at, rate_ops * fraction, event.end_s)
+        ObjectWork(route.name, route, rows, size, objects * fraction, event.at, rate_ops * fraction, event.end_s)
         for route, rows, fraction in found
     ]
 
@@ -129,33 +129,29 @@ class _Moved(Builder):
 
     def to(self, put: _Moved) -> Stages:
         """Return the stages of a move, whose reads are this kind, and whose writes are those of `put`."""
-        listing = Stage(((self.instant,), *self._find(always=True)[0].branches), 1)
-        work: Stages = (listing,)
+        work = detached(self.stations.latency, self._find(always=True)[0].branches)
         first: Branches = ()
         later: Branches = ()
-        links = [] if self.kind.inline else self._shards_of_readers("all", MESSAGE_BYTES)
+        links = () if self.kind.inline else self._shards_of_readers("all", MESSAGE_BYTES)
         out = put._moves_to("all", put._messages(4 if put.kind.inline else 5))
         if self.kind.inline:
             whole = self._part(self.read, more=METADATA_BYTES, size=self.drives.read_size)
             reads = self._metadata(whole, self._latency_of(self.drives.read_latency), carries=True)
-            work += (Stage(reads, len(reads)), *self._from_drives(self.layout.size, "all", MESSAGE_BYTES))
+            work += fan_out(reads) + self._from_drives(self.layout.size, "all", MESSAGE_BYTES)
         else:
             work += self._find(always=True)
             first, later = self._reads()
         streams = put.kind.large and not put.kind.inline
         if first and not streams:
-            branches = (*first, *later)
-            work += (Stage(branches, len(branches)), *self._parallel(links))
-        work += (*self._computed(put), *put._look_up())
+            work += fan_out(first + later) + fan_out(pipelined(links))
+        work += self._computed(put) + put._look_up()
         if put.kind.inline:
-            work += (*put._lock(), *put._parallel(out), put._inline_writes())
+            work += put._lock() + fan_out(pipelined(out)) + put._inline_writes()
         elif streams:  # one block after the other, so that reads, links and writes overlap
-            branches = (*first, *later, *((link,) for link in (*links, *out)), *put._shard_writes())
-            work += (Stage(branches, len(branches)), *put._lock(), put._rename())
+            work += fan_out(first + later + pipelined(links + out) + put._shard_writes()) + put._lock() + put._rename()
         else:
-            writes = put._shard_writes()
-            work += (*put._parallel(out), Stage(writes, len(writes)), *put._lock(), put._rename())
-        return (*work, *put._unlock(), *put._clean_up(), *self._calls(self.call.without_bytes))
+            work += fan_out(pipelined(out)) + fan_out(put._shard_writes()) + put._lock() + put._rename()
+        return work + put._unlock() + put._clean_up() + self._calls(self.call.without_bytes)
 
     def _computed(self, put: _Moved) -> Stages:
         """The CPU time of the host that moves the object."""
@@ -163,6 +159,4 @@ class _Moved(Builder):
         demands = [self.hosts.at_speed(cpu)] if cpu is not None else [
             self.hosts.cpu_demand(builder.op, builder.kind.inline) for builder in (self, put)
         ]  # fmt: skip
-        place = self.places.head(self.kind.pool, "cpu")
-        visits = [Visit(place, demand) for demand in demands if demand.takes_time]
-        return (single(*visits),) if visits else ()
+        return in_series(*(use(self.places.head(self.kind.pool, "cpu"), demand) for demand in demands))

@@ -8,7 +8,7 @@ more bytes; decoding costs nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -22,6 +22,8 @@ from models.minio.spec.faults import (
     hosts_down,
 )
 from models.minio.spec.spec import MinioSpec
+from models.shared import epochs
+from models.shared.epochs import NO_PARTS, Parts, Span
 
 HEAL_WAIT_S = 1.0
 """How long after a write that missed a drive its only attempt to heal begins (healRoutine, cmd/mrf.go)."""
@@ -60,26 +62,25 @@ class Hang:
 
 
 @dataclass(frozen=True)
-class Epoch:
-    """The state of a cluster from a time on.
+class Epoch(epochs.Epoch):
+    """The state of drives and hosts from a time on.
 
     Attributes:
-        at_s: its beginning.
         drives: numbers of the drives that requests avoid, apart from those of hosts.
         hosts: numbers of the hosts that are down, so that the drives there are avoided as well.
         silent: those of them from which no refusal comes.
         unnoticed: those of them that the others have not found yet.
-        returning: numbers of the drives, and of the hosts, that are back `HEAL_WAIT_S` later.
+        returning_drives, returning_hosts: those that are back `HEAL_WAIT_S` later.
         fresh: numbers of the drives that are replaced by empty ones, so that reads do without their shards.
     """
 
-    at_s: float = 0.0
-    drives: frozenset[int] = frozenset()
-    hosts: frozenset[int] = frozenset()
-    silent: frozenset[int] = frozenset()
-    unnoticed: frozenset[int] = frozenset()
-    returning: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset())
-    fresh: frozenset[int] = frozenset()
+    drives: Parts = NO_PARTS
+    hosts: Parts = NO_PARTS
+    silent: Parts = NO_PARTS
+    unnoticed: Parts = NO_PARTS
+    returning_drives: Parts = NO_PARTS
+    returning_hosts: Parts = NO_PARTS
+    fresh: Parts = NO_PARTS
 
 
 def depends_on_time(spec: MinioSpec) -> bool:
@@ -93,39 +94,26 @@ def epochs_of(spec: MinioSpec, healed_s: Mapping[int, float] = MappingProxyType(
     Args:
         healed_s: time at which each replaced drive has its objects again; others are read from at no time.
     """
-    spans: list[tuple[float, float, Sequence[int], Sequence[int], bool]] = []
-    unnoticed: list[tuple[float, float, int]] = []
-    fresh: list[tuple[float, float, int]] = []
+    return epochs.epochs_of(Epoch, _spans(spec, healed_s))
+
+
+def _spans(spec: MinioSpec, healed_s: Mapping[int, float]) -> Iterator[Span]:
     for fault in spec.faults:
-        if isinstance(fault, DriveReplaced):
-            spans.append((fault.at, fault.used_s, [fault.drive], [], False))
-            fresh.append((fault.used_s, healed_s.get(fault.drive, math.inf), fault.drive))
-        elif isinstance(fault, DriveDown):
-            spans.append((fault.at, fault.used_s, [fault.drive], [], False))
+        if isinstance(fault, DriveDown | DriveReplaced):
+            yield from _avoided(fault.at, fault.used_s, "drives", [fault.drive])
+            if isinstance(fault, DriveReplaced):
+                yield Span(fault.used_s, healed_s.get(fault.drive, math.inf), "fresh", [fault.drive])
         elif isinstance(fault, LinkDown):
-            spans.append((fault.at, fault.back_s, [], [fault.host], True))
-            unnoticed.append((fault.at, fault.gone_s, fault.host))
+            yield from _avoided(fault.at, fault.back_s, "hosts", [fault.host])
+            yield Span(fault.at, fault.back_s, "silent", [fault.host])
+            yield Span(fault.at, fault.gone_s, "unnoticed", [fault.host])
         elif spec.total_hosts > 1 and (down := hosts_down(fault, spec.hosts.count, spec.hosts.racks)):
-            spans.append((fault.at, fault.back_s, [], down, False))  # type: ignore[union-attr]
-    limits = [t for start, end, *_ in spans for t in (start, max(start, end - HEAL_WAIT_S), end)]
-    limits += [t for start, end, _ in [*unnoticed, *fresh] for t in (start, end)]
-    times = sorted({0.0, *(t for t in limits if t < math.inf)})
-    found = []
-    for t in times:
-        now = [span for span in spans if span[0] <= t < span[1]]
-        found.append(Epoch(
-            t,
-            frozenset(drive for _, _, drives, _, _ in now for drive in drives),
-            frozenset(host for _, _, _, hosts, _ in now for host in hosts),
-            frozenset(host for _, _, _, hosts, silent in now if silent for host in hosts),
-            frozenset(host for start, end, host in unnoticed if start <= t < end),
-            (
-                frozenset(drive for _, end, drives, _, _ in now if end - HEAL_WAIT_S <= t for drive in drives),
-                frozenset(host for _, end, _, hosts, _ in now if end - HEAL_WAIT_S <= t for host in hosts),
-            ),
-            frozenset(drive for start, end, drive in fresh if start <= t < end),
-        ))  # fmt: skip
-    return tuple(found)
+            yield from _avoided(fault.at, fault.back_s, "hosts", down)  # type: ignore[union-attr]
+
+
+def _avoided(from_s: float, until_s: float, kind: str, parts: Sequence[int]) -> Iterator[Span]:
+    yield Span(from_s, until_s, kind, parts)
+    yield Span(max(from_s, until_s - HEAL_WAIT_S), until_s, f"returning_{kind}", parts)
 
 
 def hangs_of(spec: MinioSpec) -> tuple[Hang, ...]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.minio.cluster.epochs import Epoch
 from models.minio.cluster.places import Places
+from models.minio.cluster.pool_table import PoolTable
 from models.network.station import Bound, Member
 
 
@@ -21,7 +23,10 @@ class FixedPlaces(Places):
         vars(self).update(vars(copy.copy(places)))
         self._first, self._state = dict(first), state
         self.epochs, self.hangs, self.bound = (Epoch(),), (), False
+        healing = replace(self._healing, heals=False, refills=False)
         count = len(self.stations.pools)
+        self._pools = [PoolTable(self.stations, n, self._outages, (), healing) for n in range(count)]
+        self._positions = [{name: k for k, name in enumerate(pool.columns)} for pool in self._pools]
         self.mixed, self.local = [True] * count, [0] * count
 
     def add(self, pool: int, table: int, first: int) -> None:
@@ -30,8 +35,10 @@ class FixedPlaces(Places):
 
     def rows(self, pool: int, node: int) -> NDArray[np.int32]:
         """Return the rows of a pool, those of one erasure set after the other: shape (rows, columns)."""
-        return np.asarray(self.block(pool, node, self._state, self.stations.nowhere), np.int32)
+        table = self._pools[pool].joined(range(self.stations.nodes), (self._state,))
+        keys = np.arange(len(table.keyed))
+        return table.take(node * len(keys) + keys, np.arange(table.shape[1]))
 
-    def _place(self, pool: int, column: int, *part: int | str) -> Member | Bound:
+    def _place(self, pool: int, *part: int | str) -> Member | Bound:
         table, first = self._first[pool]
-        return Member(table, first + column, ("pool", pool, *part))
+        return Member(table, first + self._positions[pool][part], ("pool", pool, *part))

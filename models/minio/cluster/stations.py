@@ -80,6 +80,7 @@ class Stations:
         for pool in self.pools:
             journal += self._journals(pool, name, len(journal), drive)
         self.drive, self.journal = np.array(drive, np.int32), np.array(journal, np.int32)
+        self.drive_latency = self.latency
         if any(p.drives.read_latency.takes_time or p.drives.write_latency.takes_time for p in self.pools):
             self.drive_latency = self.add(Station("drive latency", "drive latency", Discipline.INFINITE_SERVER))
         self.nowhere = self.add(NOWHERE)
@@ -92,7 +93,7 @@ class Stations:
         self.host_of_node = np.array(nodes, np.int32)
         self.slots = self._slots(spec)
         self.proxy_cpu = self.proxy_in = self.proxy_out = self.nowhere
-        if spec.distribution == "proxy":
+        if spec.balance == "proxy":
             proxy = ProxyStations.added(spec.proxy, self.add, spec.network.queue)
             self.proxy_cpu = proxy.cpu
             if proxy.inward is not None and proxy.outward is not None:
@@ -169,7 +170,7 @@ class Stations:
 
     def _slots(self, spec: MinioSpec) -> Table:
         slots = np.full(self.nodes, self.nowhere, np.int32)
-        most = spec.hosts.requests_max
+        most = spec.hosts.max_requests
         if most is not None:
             limit = 0 if refuses(spec.release) else UNBOUNDED
             tokens = max(1, most // self.nodes)

@@ -10,9 +10,8 @@ from models.minio.requests.parts import BLOCK_BYTES, MESSAGE_BYTES, STREAM_BYTES
 from models.minio.requests.request import Branches
 from models.minio.requests.transfers import Transfers
 from models.minio.spec.release import looks_up
-from models.minio.spec.sections import NOTHING
-from models.network.route import Visit
-from models.network.service_demand import ServiceDemand
+from models.network.service_demand import NOTHING, ServiceDemand
+from models.shared.steps import Step, access, commit, use, visit
 
 
 class Accesses(Transfers):
@@ -36,59 +35,48 @@ class Accesses(Transfers):
 
     def _accesses(
         self, demand: ServiceDemand, latency: ServiceDemand | None = None, times: int | None = None
-    ) -> Callable[[int], tuple[Visit, ...]]:
-        """Return the visits of one or several accesses to the drive at a position, as a function of it."""
-        overlapping = self._latency_of(self.drives.write_latency) if latency is None else latency
+    ) -> Callable[[int], Step]:
+        """Return one or several accesses to the drive at a position, as a function of it."""
+        overlapping = self._overlapping(self._latency_of(self.drives.write_latency) if latency is None else latency)
         count = getattr(demand, "visits", 1) if times is None else times
-
-        def visits(position: int) -> tuple[Visit, ...]:
-            place = self.places.drive(self.kind.pool, position, "drive")
-            return (*self._overlapping(overlapping), Visit(place, demand)) * count
-
-        return visits
+        return lambda p: access(self.places.drive(self.kind.pool, p, "drive"), demand, overlapping, times=count)
 
     def _latency_of(self, demand: ServiceDemand) -> ServiceDemand:
         return demand.per_shard(self.layout.data)
 
-    def _overlapping(self, demand: ServiceDemand) -> tuple[Visit, ...]:
-        return (Visit(self.stations.drive_latency, demand),) if demand.takes_time else ()
+    def _overlapping(self, demand: ServiceDemand) -> Step:
+        return use(self.stations.drive_latency, demand)
 
-    def _metadata(
-        self, demand: ServiceDemand, latency: ServiceDemand, carries: bool = False
-    ) -> tuple[tuple[Visit, ...], ...]:
+    def _metadata(self, demand: ServiceDemand, latency: ServiceDemand, carries: bool = False) -> Branches:
         read = self._accesses(demand, latency)
         return tuple(self._at(p, read(p), carries) for p in range(self.layout.size))
 
     def _cached(self, carries: bool = False) -> Branches:
         """The calls to the drives of the set for what the page caches of their hosts have."""
-        calls = tuple(self._at(p, (), carries) for p in range(self.layout.size))
-        return tuple(call for call in calls if call) or ((self.instant,),)
+        return tuple(self._at(p, (), carries) for p in range(self.layout.size))
 
     def _reads(self) -> tuple[Branches, Branches]:
         """Return the first access to each drive that a GET reads a shard from, and the later ones of a large object."""
         count, size, data = self.kind.accesses, self.drives.read_size, self.layout.data
-        latency = self._latency_of(self.drives.read_latency)
+        latency = self._overlapping(self._latency_of(self.drives.read_latency))
         if self.kind.data_cached:
-            calls = tuple(self._at_reader(p, ()) for p in range(data))
-            return tuple(call for call in calls if call) or ((self.instant,),), ()
+            return tuple(self._at_reader(p, ()) for p in range(data)), ()
         if self.drives.direct:
             chains = [self._calls_of_reads(p) for p in range(data)]
             first = len(chains[0]) // count if self.kind.large else len(chains[0])
         elif self.kind.large and count == 1:
-            parts = [PartDemand.of(self.read, data_shards=data, blocks=blocks) for blocks in ("first", "later")]
-            chains = [
-                (*self._overlapping(latency), *(Visit(self._reader(p, "drive"), part) for part in parts))
-                for p in range(data)
-            ]
+            begin, rest = (PartDemand.of(self.read, data_shards=data, blocks=blocks) for blocks in ("first", "later"))
+            drives = [self._reader(p, "drive") for p in range(data)]
+            chains = [access(drive, begin, latency) + visit(drive, rest) for drive in drives]
             first = len(chains[0]) - 1
         else:
             read = self._part(self.read, size=size, visits=count)
-            chains = [(*self._overlapping(latency), Visit(self._reader(p, "drive"), read)) * count for p in range(data)]
+            chains = [access(self._reader(p, "drive"), read, latency, times=count) for p in range(data)]
             first = len(chains[0]) // count if self.kind.large else len(chains[0])
         later = tuple(chain[first:] for chain in chains if chain[first:])
         return tuple(self._at_reader(p, chain[:first]) for p, chain in enumerate(chains)), later
 
-    def _calls_of_reads(self, position: int) -> tuple[Visit, ...]:
+    def _calls_of_reads(self, position: int) -> Step:
         """Return the reads of a shard with direct I/O, block by block.
 
         On the coordinator's own drive, those are two calls for each block; another node reads the file in calls of 128
@@ -106,21 +94,18 @@ class Accesses(Transfers):
             self.read, data_shards=data, access_bytes=limit, visits=max(per_block, 1) * count
         )  # fmt: skip
         latency = self._overlapping(self._latency_of(self.drives.read_latency).scaled(1 / (2 * count)))
-        reads = (
-            *(*latency, Visit(self._reader(position, "own drive"), own)) * 2,
-            *(Visit(self._reader(position, "other drive"), other),) * max(per_block, 1),
-        )
-        return reads * count
+        reads = access(self._reader(position, "own drive"), own, latency, times=2)
+        return (reads + access(self._reader(position, "other drive"), other, times=max(per_block, 1))) * count
 
-    def _commit(self, position: int) -> Visit:
-        return Visit(self.places.drive(self.kind.pool, position, "journal"), self.commit)
+    def _commit(self, position: int) -> Step:
+        return commit(self.places.drive(self.kind.pool, position, "journal"), self.commit)
 
     @property
     def _copies(self) -> int:
         """Files with metadata that a PUT writes: an overwrite keeps those of the old object in another one."""
         return 2 if self.kind.overwrites else 1
 
-    def _read_again(self, position: int) -> tuple[Visit, ...]:
+    def _read_again(self, position: int) -> Step:
         """The read of an object's metadata by each drive, before it replaces the object."""
         demand = small(self.read)
         found = self.kind.metadata_cached or (self.pool.hosts.page_cache.present and looks_up(self.spec.release))
@@ -128,11 +113,11 @@ class Accesses(Transfers):
             return ()
         return self._accesses(demand, small(self.drives.read_latency))(position)
 
-    def _metadata_write(self, position: int) -> tuple[Visit, ...]:
-        """The write of an object's metadata; a journal's commit includes it."""
+    def _metadata_write(self, position: int) -> Step:
+        """The durable write of an object's metadata; a journal's commit includes it."""
         if not self.write.takes_time or self.drives.commit_in == "journal":
-            return ()
-        return self._accesses(small(self.write), small(self.drives.write_latency))(position)
+            return self._commit(position)
+        return self._accesses(small(self.write), small(self.drives.write_latency))(position) + self._commit(position)
 
 
 def small(demand: ServiceDemand) -> ServiceDemand:

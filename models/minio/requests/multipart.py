@@ -8,14 +8,11 @@ after the other (getObjectWithFileInfo in cmd/erasure-object.go).
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from models.minio.requests.accesses import small
-from models.minio.requests.request import Stages
 from models.minio.requests.routes import Builder
 from models.minio.spec.release import looks_up
-from models.network.route import Stage, Visit
 from models.shared.multipart import further, without_body
+from models.shared.steps import Stages, changed, fan_out, joined
 
 
 class Upload(Builder):
@@ -30,37 +27,31 @@ class Upload(Builder):
         assert self.client.multipart is not None
         slots = self.places.head_place(self.kind.pool, "slots")
         part, completed = further(self._part_uploaded(), slots), further(self._completed(), slots)
-        return (*self._initiated(), *self.client.multipart.upload(self.kind.parts, part), *completed)
+        return self._initiated() + self.client.multipart.upload(self.kind.parts, part) + completed
 
     def _initiated(self) -> Stages:
         """The xl.meta of the upload is written on all drives."""
-        written = (*self._elsewhere(), *self._hung_call(), self._metadata_writes())
-        return (*without_body(self._request()), *written, *without_body(self._finish()))
+        written = self._elsewhere() + self._hung_call() + self._metadata_writes()
+        return without_body(self._request()) + written + without_body(self._finish())
 
     def _part_uploaded(self) -> Stages:
         """A part is uploaded; its handler reads the metadata of the upload, and PutObjectPart reads them again."""
-        of_upload = (*self._lock(), *self._hung_call(), *self._upload_read(), *self._unlock())
+        of_upload = self._lock() + self._hung_call() + self._upload_read() + self._unlock()
         looked = self._look_up() if looks_up(self.spec.release) else ()
-        body = self._body((*of_upload, *looked, *self._upload_read()))
+        body = self._body(of_upload + looked + self._upload_read())
         locks = self._lock() * 2  # of the part, and of the upload
-        renamed = (*locks, *self._hung_call(), *self._calls(self.call.without_bytes), self._metadata_writes())
-        return (*self._request(), *body, *renamed, *self._finish())
+        renamed = locks + self._hung_call() + self._calls(self.call.without_bytes) + self._metadata_writes()
+        return self._request() + body + renamed + self._finish()
 
     def _completed(self) -> Stages:
         """All parts are looked up, and the object's metadata written.
 
         The lock of the upload may be refused at first, because the release of the last part's lock is in progress.
         """
-        locked = (*self._race(), *self._lock(), *self._hung_call(), *self._upload_read(), *self._parts_read())
+        locked = self._race() + self._lock() + self._hung_call() + self._upload_read() + self._parts_read()
         removed = self._calls(self.call.without_bytes)
-        committed = (*self._lock(), *removed, self._rename(), *self._clean_up(), *self._heal())
-        return (*without_body(self._request()), *locked, *committed, *without_body(self._finish()))
-
-    def _metadata_writes(self) -> Stage:
-        """The durable writes of the metadata of an upload or a part, on all drives of the set."""
-        size = self.layout.size
-        branches = tuple(self._at(p, (*self._metadata_write(p), self._commit(p))) for p in range(size))
-        return Stage(branches, size)
+        committed = self._lock() + removed + self._rename() + self._clean_up() + self._heal()
+        return without_body(self._request()) + locked + committed + without_body(self._finish())
 
     def _upload_read(self) -> Stages:
         """The metadata of the upload are read on all drives; page caches have them."""
@@ -72,16 +63,11 @@ class Upload(Builder):
         if self.pool.hosts.page_cache.present or not demand.takes_time:
             return self._calls(self.call.without_bytes)
         assert self.client.multipart is not None
-        latency = self._overlapping(small(self.drives.read_latency))
-        pool, of_number = self.kind.pool, self.client.multipart.demands(self.kind.parts)
-
-        def reads(position: int) -> list[Visit]:
-            place = self.places.drive(pool, position, "drive")
-            visits = (*latency, Visit(place, demand))
-            return [replace(visit, demand=change(visit.demand)) for change in of_number for visit in visits]
-
-        branches = tuple(self._at(p, reads(p)) for p in range(self.layout.size))
-        return (Stage(branches, len(branches)),)
+        read = self._accesses(demand, small(self.drives.read_latency))
+        of_parts = self.client.multipart.demands(self.kind.parts)
+        return fan_out(
+            self._at(p, joined(changed(read(p), of_part) for of_part in of_parts)) for p in range(self.layout.size)
+        )
 
 
 class Download(Builder):
@@ -90,4 +76,4 @@ class Download(Builder):
     def fetched(self) -> Stages:
         """Return the stages of all parts: each begins when all bytes of the one before are sent."""
         assert self.client.multipart is not None
-        return tuple(self.client.multipart.download(self.kind.parts, super().fetched()))
+        return self.client.multipart.download(self.kind.parts, super().fetched())

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from models.minio.cluster.places import Places
 from models.minio.cluster.stations import Pool, Stations
-from models.minio.spec.sections import NOTHING
 from models.minio.spec.spec import MinioSpec
-from models.network.route import Stage, Visit, words
+from models.network.route import words
+from models.network.service_demand import NOTHING
+from models.shared.steps import Step
 from traces.operations import Op
 
-Stages = tuple[Stage, ...]
-Branches = tuple[tuple[Visit, ...], ...]
+Branches = tuple[Step, ...]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,6 @@ class Request:
         call: CPU time of each side of a call between nodes.
         queued: whether links have queues.
         limited: whether the hosts of any pool have links of limited bandwidth.
-        instant: a visit that takes no time.
         pool, layout, drives: of the object.
         nic: bandwidth of a host of the pool, B/s; 0: no limit.
         own, mixed: how many drives of the set are the coordinator's own, and whether that depends on the key.
@@ -88,7 +87,6 @@ class Request:
         self.call = self.hosts.at_speed(self.hosts.internode.call)
         self.limited = any(pool.hosts.nic for pool in stations.pools)
         self.queued = spec.network.queue > 0
-        self.instant = Visit(stations.latency, NOTHING)
         self.pool: Pool = stations.pools[kind.pool]
         self.layout, self.drives = self.pool.layout, self.pool.drives
         self.nic = self.pool.hosts.nic

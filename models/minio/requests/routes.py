@@ -11,22 +11,37 @@ Stages that take no time are left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
 
-from models.minio.cluster.epochs import HEAL_SLEEP, HEAL_WAIT_S, MOST_HEAL_SLEEP_S
+from models.minio.cluster.epochs import HEAL_SLEEP, HEAL_WAIT_S, MOST_HEAL_SLEEP_S, Hang
 from models.minio.requests.accesses import Accesses, small
 from models.minio.requests.parts import MESSAGE_BYTES, METADATA_BYTES, PartDemand, longest_s
-from models.minio.requests.request import Branches, Stages
+from models.minio.requests.request import Branches
 from models.minio.spec.release import looks_up
-from models.minio.spec.sections import NOTHING
-from models.network.route import Chance, Stage, Visit, single
-from models.network.service_demand import ServiceDemand
-from models.network.station import Bound, Member
+from models.network.route import Chance
+from models.network.service_demand import NOTHING, ServiceDemand
+from models.shared.steps import (
+    Place,
+    Stages,
+    Step,
+    access,
+    acquire,
+    changed,
+    check,
+    commit,
+    delay,
+    detached,
+    fan_out,
+    in_series,
+    instant,
+    joined,
+    pipelined,
+    sometimes,
+    use,
+    visit,
+)
 from traces.workload.distributions import Empirical, Occasional
-
-Place = int | Member | Bound
 
 RETRY_S = 0.35
 """The longest pause after a first refusal of a lock, uniform from 0: 250 ms + 100 ms (`lockRetryBackOff`)."""
@@ -44,36 +59,38 @@ class Builder(Accesses):
         """Return the stages of the kind."""
         match self.op:
             case "GET":
-                return (*self._get(), *self._refill())
+                return self._get() + self._refill()
             case "PUT":
                 return self._put()
             case "HEAD":
-                found = (*self._hung_call(), *self._find(always=True))
-                return (*self._request(), *self._lock(), *found, *self._respond(), *self._refill())
+                found = self._hung_call() + self._find(always=True)
+                return self._request() + self._lock() + found + self._respond() + self._refill()
             case "DELETE":
                 return self._delete()
-        return (*self._request(), *self._hung_call(), *self._walk(), *self._respond())
+        return self._request() + self._hung_call() + self._walk() + self._respond()
 
     def _get(self) -> Stages:
-        requested = (*self._request(), *self._lock(), *self._elsewhere(), *self._hung_read())
+        requested = self._request() + self._lock() + self._elsewhere() + self._hung_read()
         if self.kind.inline:
             read = self._part(self.read, more=METADATA_BYTES, size=self.drives.read_size)
             latency = self._latency_of(self.drives.read_latency)
             found = self.kind.data_cached
             reads = self._cached(carries=True) if found else self._metadata(read, latency, carries=True)
-            fetch = Stage(reads, len(reads), delivers=True)
             moved = self._from_drives(self.layout.size, "all", MESSAGE_BYTES)
-            return (*requested, fetch, *moved, *self._respond())
-        return (*requested, *self._find(), *self.fetched(), *self._respond())
+            return requested + self._fetch(reads) + moved + self._respond()
+        return requested + self._find() + self.fetched() + self._respond()
 
     def fetched(self) -> Stages:
         """Return the stages in which an object that is not inline is read and sent."""
         if self.drives.direct and not self.calls_nodes and not self.kind.data_cached:
             return self._block_by_block()
         first, later = self._reads()
-        fetch = Stage(first, len(first), delivers=True)
         moved = self._from_readers("first" if self.kind.large else "all", MESSAGE_BYTES)
-        return (fetch, *moved, *self._stream(later))
+        return self._fetch(first) + moved + self._stream(later)
+
+    def _fetch(self, reads: Branches) -> Stages:
+        """The reads after which the first byte is sent: at once if page caches have all, and no node is called."""
+        return fan_out(reads, delivers=True) or in_series(instant(self.stations.latency), delivers=True)
 
     def _block_by_block(self) -> Stages:
         """Reads of one block after the other, each when all drives have finished the block before.
@@ -87,108 +104,87 @@ class Builder(Accesses):
         )  # fmt: skip
         latency = PartDemand.of(self.drives.read_latency, data_shards=data, visits=2 * count, per_block_accesses=2)
         one = self._accesses(read, latency if self.drives.read_latency.takes_time else NOTHING, 2)
-        reads = [one(p) for p in range(data)]
-        sent = [(v,) for v in self._client_links("all", up=False, visits=count)] if self.streamed else []
-        sent += [(v,) for v in self._cpu_bytes("all", visits=count)] if self.streamed else []
-        stages = []
-        for number in range(count + 1):
-            parts = (reads, 0), (sent, 1)
-            branches = [b for each, behind in parts if 0 <= number - behind < count for b in each]
-            if branches:
-                stages.append(Stage(tuple(branches), len(branches), delivers=number == 0))
-        return tuple(stages)
+        reads = tuple(one(p) for p in range(data))
+        links = self._client_links("all", up=False, visits=count) if self.streamed else ()
+        sent = pipelined(links + self._cpu_bytes("all", visits=count)) if self.streamed else ()
+        middle = fan_out(reads + sent) * (count - 1)
+        return fan_out(reads, delivers=True) + middle + fan_out(sent)
 
     def _put(self) -> Stages:
         looked = self._look_up() if looks_up(self.spec.release) else ()
+        after = self._clean_up() + self._heal() + self._finish()
         if self.kind.inline:
-            commits = self._inline_writes()
-            race = self._race() if looked else ()
+            locked = self._lock() + (self._race() if looked else ())
             moved = self._to_drives("all", self._messages(4))
-            stages = (
-                *looked,
-                *self._lock(),
-                *race,
-                *moved,
-                *self._hung_call(),
-                commits,
-                *self._clean_up(),
-                *self._heal(),
-            )
-            return (*self._request(), *stages, *self._finish())
-        committed = (*self._lock(), *self._hung_call(), self._rename(), *self._clean_up(), *self._heal())
-        return (*self._request(), *self._body(looked), *committed, *self._finish())
+            return self._request() + looked + locked + moved + self._hung_call() + self._inline_writes() + after
+        return self._request() + self._body(looked) + self._lock() + self._hung_call() + self._rename() + after
 
     def _body(self, looked: Stages) -> Stages:
         """The body is received, divided into shards and written, after a look-up."""
         writes = self._shard_writes()
         if self.limited:
             first, later = ("first", "later") if self.kind.large else ("all", "")
-            arrived = self._parallel(self._arrival(first), self._acknowledged(up=True))
-            received = (*arrived, *self._parallel(self._cpu_bytes(first)))
-            received += self._to_drives(first, self._messages(5))
-            streams = [*self._arrival(later), *self._cpu_bytes(later), *self._moves_to(later)] if later else []
-            writing = Stage((*((visit,) for visit in streams), *writes), len(streams) + len(writes))
-            return (*looked, *received, writing)
-        if self.streamed:
-            return (*self._stream(()), *looked, Stage(writes, len(writes)))
-        return (*looked, Stage(writes, len(writes)))
+            arrived = fan_out(pipelined(self._client_links(first, up=True)) + self._acknowledged(up=True))
+            received = arrived + fan_out(pipelined(self._cpu_bytes(first))) + self._to_drives(first, self._messages(5))
+            streams: Step = ()
+            if later:
+                streams = self._client_links(later, up=True) + self._cpu_bytes(later) + self._moves_to(later)
+            return looked + received + fan_out(pipelined(streams) + writes)
+        return (self._stream(()) if self.streamed else ()) + looked + fan_out(writes)
 
-    def _inline_writes(self) -> Stage:
+    def _inline_writes(self) -> Stages:
         """The durable writes of metadata with inline data, on all drives of the set."""
         write = self._accesses(self.shard_written(METADATA_BYTES))
-        branches = tuple(
-            self._at(p, (*self._read_again(p), *((*write(p), self._commit(p)) * self._copies)), carries=True)
+        return fan_out(
+            self._at(p, self._read_again(p) + (write(p) + self._commit(p)) * self._copies, carries=True)
             for p in range(self.layout.size)
         )
-        return Stage(branches, self.layout.size)
 
     def _shard_writes(self) -> Branches:
         """The durable writes of shards, each to its drive."""
         write = self._accesses(self.shard_written())
-        return tuple(self._at(p, (*write(p), self._commit(p)), carries=True) for p in range(self.layout.size))
+        return tuple(self._at(p, write(p) + self._commit(p), carries=True) for p in range(self.layout.size))
 
-    def _rename(self) -> Stage:
+    def _rename(self) -> Stages:
         """The durable writes of metadata, after which the object is there."""
-        renames = tuple(
-            self._at(p, (*self._read_again(p), *((*self._metadata_write(p), self._commit(p)) * self._copies)))
-            for p in range(self.layout.size)
+        return fan_out(
+            self._at(p, self._read_again(p) + self._metadata_write(p) * self._copies) for p in range(self.layout.size)
         )
-        return Stage(renames, len(renames))
+
+    def _metadata_writes(self) -> Stages:
+        """The durable writes of metadata on all drives of the set: of an upload, a part, or a delete marker."""
+        return fan_out(self._at(p, self._metadata_write(p)) for p in range(self.layout.size))
 
     def _delete(self) -> Stages:
         """DELETE: metadata are read three times, at last by each drive before it removes the object."""
         hung, last = self._hung_call(), self._find(always=not self.spec.versioned, again=True)
-        reads = (*hung, *self._find(), *hung, *self._find(again=True), *hung, *last)
-        marker: Stages = ()
-        if self.spec.versioned:
-            size = self.layout.size
-            written = tuple(self._at(p, (*self._metadata_write(p), self._commit(p))) for p in range(size))
-            marker = (Stage(written, size),)
-        return (*self._request(), *self._lock(), *reads, *marker, *self._finish())
+        reads = hung + self._find() + hung + self._find(again=True) + hung + last
+        marker = self._metadata_writes() if self.spec.versioned else ()
+        return self._request() + self._lock() + reads + marker + self._finish()
 
     def _walk(self) -> Stages:
         """LIST: all drives of the cluster read the metadata of each entry of the page, and of 6 % more."""
         read = self.read.without_bytes
         entries = math.ceil(1.06 * self.spec.listing.entries) + 4
         count = min(entries, _LIST_VISITS)
-        demand = read.scaled(entries / count)
-        branches = tuple(
-            (
-                *self._overlapping(pool.drives.read_latency.without_bytes.scaled(entries / count)),
-                Visit(int(drive), demand),
+        reads = [
+            access(
+                int(drive),
+                read.scaled(entries / count),
+                self._overlapping(pool.drives.read_latency.without_bytes.scaled(entries / count)),
+                times=count,
             )
-            * count
             for pool in self.stations.pools
             for drive in self.stations.drive[pool.first_drive :][: pool.layout.hosts * pool.layout.drives]
-        )
+        ]
         if not read.takes_time:
-            branches = (branches[0][-1:],)
+            reads = [reads[0][-1:]]
         found = entries * MESSAGE_BYTES * self.spec.total_drives
         names = PartDemand.of(self._wire, more_bytes=found, times=0)
-        moved = self._parallel([Visit(self.places.head(0, "in"), names)] if self.nic and self.calls_nodes else [])
-        way = self._way_s if self.calls_nodes else 0.0
-        call = (single(Visit(self.stations.latency, ServiceDemand(constant=way))),) if way else ()
-        return (*call, Stage(branches, len(branches)), *moved)
+        if not self.calls_nodes:
+            return fan_out(reads)
+        called = in_series(delay(self.stations.latency, self._way_s))
+        return called + fan_out(reads) + in_series(use(self.places.head(0, "in"), names))
 
     # Locks and metadata.
 
@@ -196,81 +192,70 @@ class Builder(Accesses):
         """A lock on all nodes of the set, or the release that a request waits for."""
         if not self.calls_nodes:
             return ()
-        bare, way = self.call.without_bytes, self._way_s
-        lockers = self.layout.lockers
-        if not bare.takes_time and not self.queued:
-            visits = [
-                Visit(self.places.locker(self.kind.pool, lockers - 1, "way"), ServiceDemand(constant=way))
-            ] * bool(way)
-        else:
-            visits = []
-        branches = tuple(self._call(bare, partial(self.places.locker, self.kind.pool, n)) for n in range(lockers))
+        bare, lockers, pool = self.call.without_bytes, self.layout.lockers, self.kind.pool
         if bare.takes_time or self.queued:
             first = 1 if self.own and not self.mixed else 0  # the coordinator locks its own part in the process
-            stages: Stages = (Stage(branches[first:], lockers - first),) if lockers > first else ()
-        else:
-            stages = (single(*visits),) if visits else ()
-        return (*stages, *self._hung_lock())
+            locked = fan_out(self._call(bare, partial(self.places.locker, pool, n)) for n in range(first, lockers))
+        else:  # all take the same time
+            locked = in_series(delay(self.places.locker(pool, lockers - 1, "way"), self._way_s))
+        return locked + self._hung_lock()
 
     def _hung_lock(self) -> Stages:
         """Timeouts of lock servers that are silent."""
-        return tuple(self._hung(n, "lock", h.lock_s, "back") for n, h in enumerate(self.places.hangs) if h.lock_s)
+        return self._hung(lambda hang: hang.lock_s, "lock", "back")
 
     def _hung_read(self) -> Stages:
         """Timeouts of reads with data from parts that hang."""
-        return tuple(self._hung(n, "read", h.read_s, "back") for n, h in enumerate(self.places.hangs))
+        return self._hung(lambda hang: hang.read_s, "read", "back")
 
     def _hung_call(self) -> Stages:
         """Timeouts of other calls to parts that hang."""
-        return tuple(self._hung(n, "call", h.call_s, "call end") for n, h in enumerate(self.places.hangs))
+        return self._hung(lambda hang: hang.call_s, "call", "call end")
 
-    def _hung(self, number: int, part: str, timeout_s: float, end: str) -> Stage:
-        place = partial(self.places.hang, self.kind.pool, number)
-        return Stage(((Visit(place(part), ServiceDemand(constant=timeout_s)),), (Visit(place(end), NOTHING),)), 1)
+    def _hung(self, timeout_s: Callable[[Hang], float], part: str, end: str) -> Stages:
+        """The wait for each part that hangs, until the timeout or until it is back."""
+        stages: Stages = ()
+        for number, hang in enumerate(self.places.hangs):
+            at = partial(self.places.hang, self.kind.pool, number)
+            if timeout_s(hang):
+                stages += fan_out([delay(at(part), timeout_s(hang)), check(at(end))], wait_for=1)
+        return stages
 
     def _unlock(self) -> Stages:
         """The release of a lock, which no request waits for: it only loads cores."""
         if not self.calls_nodes or not self.call.without_bytes.takes_time:
             return ()
-        # The branch that takes no time is done first, and the stage needs no other.
-        return tuple(Stage(((self.instant,), *stage.branches), 1) for stage in self._lock()[:1])
+        return detached(self.stations.latency, (branch for stage in self._lock()[:1] for branch in stage.branches))
 
     def _look_up(self) -> Stages:
         """The search for the object before a PUT: only one that exists has metadata to read."""
         found = self._find() if self.kind.overwrites else self._calls(self.call.without_bytes)
-        return (*self._lock(), *self._elsewhere(), *self._hung_call(), *found, *self._unlock())
+        return self._lock() + self._elsewhere() + self._hung_call() + found + self._unlock()
 
     def _find(self, always: bool = False, again: bool = False) -> Stages:
         """Metadata of all drives of the set; with `always` also if reads take no time, or `again` by a request."""
-        demand = small(self.read)
-        if self.kind.metadata_cached or (again and self.pool.hosts.page_cache.present):
+        demand, latency = small(self.read), small(self.drives.read_latency)
+        cached = self.kind.metadata_cached or (again and self.pool.hosts.page_cache.present)
+        takes_time = demand.takes_time or self.drives.read_latency.takes_time
+        if cached or not (always or takes_time):
             return self._calls(self.call.without_bytes)
-        if not always and not demand.takes_time and not self.drives.read_latency.takes_time:
-            return self._calls(self.call.without_bytes)
-        reads = self._metadata(demand, latency=small(self.drives.read_latency))
-        return (Stage(reads, len(reads)),)
+        return fan_out(self._metadata(demand, latency))
 
     def _elsewhere(self) -> Stages:
         """Calls to the drives of the other pools, which do not have the object, so there is nothing to read."""
-        bare = self.call.without_bytes
-        branches = tuple(
-            self._call(bare, partial(self.places.other, self.kind.pool, p))
-            for p in range(self.places.others(self.kind.pool))
-        )
-        if not bare.takes_time and not self.queued:
-            branches = branches[-1:]
-        branches = tuple(branch for branch in branches if branch)
-        return (Stage(branches, len(branches)),) if branches else ()
+        bare, pool = self.call.without_bytes, self.kind.pool
+        others = range(self.places.others(pool))
+        return self._alike([self._call(bare, partial(self.places.other, pool, p)) for p in others], bare)
 
     def _calls(self, demand: ServiceDemand) -> Stages:
         """Calls to all drives of the set that take only the time of a call."""
         if not self.calls_nodes:
             return ()
-        branches = tuple(self._at(p, ()) for p in range(self.own, self.layout.size))
-        if not demand.takes_time and not self.queued:
-            branches = branches[-1:]  # all take the same time
-        branches = tuple(branch for branch in branches if branch)
-        return (Stage(branches, len(branches)),) if branches else ()
+        return self._alike([self._at(p, ()) for p in range(self.own, self.layout.size)], demand)
+
+    def _alike(self, calls: Sequence[Step], demand: ServiceDemand) -> Stages:
+        """Calls of which one stands for all if they take the same time."""
+        return fan_out(calls if demand.takes_time or self.queued else calls[-1:])
 
     def _race(self) -> Stages:
         """The pause of a PUT whose lock is refused, because the release of its first one is in progress."""
@@ -278,13 +263,11 @@ class Builder(Accesses):
         if not fraction or not self.calls_nodes:
             return ()
         pause = Occasional(probability=fraction, of=Empirical(probabilities=(0, 1), values=(0, 1)))
-        demand = ServiceDemand(constant=fraction * RETRY_S / 2, distribution=pause)
-        return (single(Visit(self.stations.latency, demand)),)
+        return in_series(use(self.stations.latency, ServiceDemand(constant=fraction * RETRY_S / 2, distribution=pause)))
 
     def _clean_up(self) -> Stages:
         """The removal of the temporary directory on all drives; of an overwritten object's data before."""
-        once = self._calls(self.call.without_bytes)
-        return once * 2 if self.kind.overwrites else once
+        return self._calls(self.call.without_bytes) * (2 if self.kind.overwrites else 1)
 
     def _heal(self) -> Stages:
         """The attempt to heal an object that a write missed drives of, which no request waits for.
@@ -300,9 +283,10 @@ class Builder(Accesses):
         if not self.places.loses_drives:
             return ()
         pool, places = self.kind.pool, self.places
-        waits = [Visit(places.hang(pool, n, "back"), NOTHING) for n in range(len(places.hangs))]
+        back = joined(check(places.hang(pool, n, "back")) for n in range(len(places.hangs)))
         reads, writes = ([places.heal(pool, p, part) for p in range(self.layout.size)] for part in ("reads", "writes"))
-        return self._attempt(places.most_lost(pool), waits, places.head_place(pool, "healer"), reads, writes)
+        healer = places.head_place(pool, "healer")
+        return detached(self.stations.latency, [self._attempt(places.most_lost(pool), back, healer, reads, writes)])
 
     def _refill(self) -> Stages:
         """The attempt to heal an object that a read finds missing on a drive that replaces another one.
@@ -315,19 +299,15 @@ class Builder(Accesses):
             return ()
         pool = self.kind.pool
         reads = [self.places.refill(pool, p) for p in range(self.layout.size)]
-        (stage,) = self._attempt(1, (), self.places.refill(pool), reads, ())
-        chance = Chance(_UNHEALED)
-        branch = tuple(replace(visit, chance=chance) for visit in stage.branches[-1])
-        return (replace(stage, branches=(stage.branches[0], branch)),)
+        attempt = self._attempt(1, (), self.places.refill(pool), reads, ())
+        return detached(self.stations.latency, sometimes([attempt], Chance(_UNHEALED)))
 
-    def _attempt(
-        self, lost: int, waits: Sequence[Visit], healer: Place, reads: Sequence[Place], writes: Sequence[Place]
-    ) -> Stages:
-        """Return the stage of an attempt to heal an object, which no request waits for.
+    def _attempt(self, lost: int, back: Step, healer: Place, reads: Sequence[Place], writes: Sequence[Place]) -> Step:
+        """Return an attempt to heal an object.
 
         Args:
             lost: number of drives that are written to, for the pause.
-            waits: visits to what it waits for.
+            back: what it waits for.
             healer: what makes the attempts one after the other.
             reads, writes: of the drives of the set, by position.
         """
@@ -335,57 +315,46 @@ class Builder(Accesses):
         metadata = small(self.read)
         whole = self._part(self.read, more=METADATA_BYTES, size=drives.read_size) if inline else metadata
         written = self.shard_written(METADATA_BYTES if inline else 0)
+        count = getattr(written, "visits", 1)
         rounds = (metadata, whole, *(self.call.without_bytes,) * 2)  # locked before the second one, cleaned up at last
         once_s = sum(longest_s(demand, size - lost) for demand in rounds)
-        once_s += lost * (getattr(written, "visits", 1) * written.constant + self.commit.constant)
+        once_s += lost * (count * written.constant + self.commit.constant)
         once_s += (2 + 2 + lost) * self._way_s * self.calls_nodes
         pause_s = min(HEAL_SLEEP * once_s, MOST_HEAL_SLEEP_S)
-        wait = self.places.head_place(self.kind.pool, "heal wait")
-        visits = [Visit(wait, ServiceDemand(constant=HEAL_WAIT_S)), *waits]
-        visits.append(Visit(healer, ServiceDemand(constant=once_s + pause_s)))
-        visits += [Visit(at, demand) for demand in (metadata, whole) for at in reads]
-        for at in writes:
-            visits += [Visit(at, written)] * getattr(written, "visits", 1) + [Visit(at, self.commit)]
-        return (Stage(((self.instant,), tuple(visits)), 1),)
+        begun = delay(self.places.head_place(self.kind.pool, "heal wait"), HEAL_WAIT_S) + back
+        begun += visit(healer, ServiceDemand(constant=once_s + pause_s))
+        read = joined(access(at, demand) for demand in (metadata, whole) for at in reads)
+        return begun + read + joined(access(at, written, times=count) + commit(at, self.commit) for at in writes)
 
     # The client's side, and the coordinator's own work.
 
     def _request(self) -> Stages:
         """The client's work, the way to the coordinator, and its work before it reaches for drives."""
-        op, pool = self.op, self.kind.pool
-        own = self._of_client()
-        visits = [replace(v, demand=v.demand.without_bytes) for v in own] if self.streamed else [*own]
-        visits += self._latency()
+        op, own, is_proxied = self.op, self._of_client(), self.spec.balance == "proxy"
+        begun = (changed(own, lambda demand: demand.without_bytes) if self.streamed else own) + self._way
         sends = op == "PUT" and not self.streamed
         links = self._client_links("all", up=True) if sends else self._message_links(up=True)
-        if not self.limited and self.spec.distribution != "proxy":
-            visits, links = [*visits, *links], []
-        if self.spec.distribution == "proxy":
-            cpu = self.spec.proxy.cpu
-            visits += [Visit(self.stations.proxy_cpu, cpu)] if cpu.takes_time else []
-            visits += self._latency()
-        if self.places.bound:
-            if self.places.connect_s:
-                visits.append(
-                    Visit(self.places.head_place(pool, "connect"), ServiceDemand(constant=self.places.connect_s))
-                )
-            visits.append(Visit(self.places.head_place(pool, "entry"), NOTHING))
-        if self.hosts.requests_max is not None:
-            visits.append(Visit(self.places.head_place(pool, "slots"), NOTHING))
+        if not self.limited and not is_proxied:
+            begun, links = begun + links, ()
+        if is_proxied:
+            begun += use(self.stations.proxy_cpu, self.spec.proxy.cpu_demand) + self._way
+        begun += self._accepted()
         demand = self._before_response()
-        before = demand.scaled(1 - self.hosts.after_commit) if op in ("PUT", "DELETE") else demand
-        first, *rest = self._work(before)
-        work = [replace(first, ties=True), *rest]
-        if self.hosts.tls.takes_time:
-            tls = self.hosts.at_speed(self.hosts.tls)
-            work.append(Visit(first.station, tls if op in ("GET", "PUT") else tls.without_bytes))
+        work = self._work(demand.scaled(1 - self.hosts.after_commit) if op in ("PUT", "DELETE") else demand, ties=True)
+        tls = self.hosts.at_speed(self.hosts.tls)
+        work += use(self.places.head(self.kind.pool, "cpu"), tls if op in ("GET", "PUT") else tls.without_bytes)
         if self.places.bound:
-            quorum = "writes" if op in ("PUT", "DELETE") else "reads"
-            work.append(Visit(self.places.head_place(pool, quorum), NOTHING))
+            work += check(self.places.head_place(self.kind.pool, "writes" if op in ("PUT", "DELETE") else "reads"))
         if not links:
-            return (single(*visits, *work),)
-        sent = (single(*visits),) if visits else ()
-        return (*sent, *self._parallel(links, self._acknowledged(up=True) if sends else ()), single(*work))
+            return in_series(begun, work)
+        sent = fan_out(pipelined(links) + (self._acknowledged(up=True) if sends else ()))
+        return in_series(begun) + sent + in_series(work)
+
+    def _accepted(self) -> Step:
+        """The coordinator accepts a request, or refuses it, and keeps one of its slots until the response."""
+        at = partial(self.places.head_place, self.kind.pool)
+        connected = delay(at("connect"), self.places.connect_s) + check(at("entry")) if self.places.bound else ()
+        return connected + (acquire(at("slots")) if self.hosts.max_requests is not None else ())
 
     def _before_response(self) -> ServiceDemand:
         """Return the coordinator's work that a request waits for, without streamed bytes."""
@@ -394,41 +363,39 @@ class Builder(Accesses):
 
     def _stream(self, later: Branches) -> Stages:
         """The transfer of an object's bytes: client, links, host and further reads take place at the same time."""
-        visits = [*self._cpu_bytes("all"), *self._client_links("all", up=self.op == "PUT")]
+        moved = self._cpu_bytes("all") + self._client_links("all", up=self.op == "PUT")
         if self.op == "GET" and self.kind.large:
-            visits += self._shards_of_readers("later", 0)
-        if not self.streamed or not (visits or later):
+            moved += self._shards_of_readers("later", 0)
+        if not self.streamed or not (moved or later):
             return ()
-        return self._parallel(visits, (*later, *self._acknowledged(up=self.op == "PUT")))
+        return fan_out(pipelined(moved) + later + self._acknowledged(up=self.op == "PUT"))
 
     def _finish(self) -> Stages:
         """The coordinator's remaining work after a commit, and the response."""
         rest = self._before_response().scaled(self.hosts.after_commit)
-        return (*((single(*self._work(rest)),) if rest.takes_time else ()), *self._respond())
+        return (in_series(self._work(rest)) if rest.takes_time else ()) + self._respond()
 
     def _respond(self) -> Stages:
         """The way back, and the work that follows."""
-        demand = self.hosts.cpu_demand(self.op, self.kind.inline)
+        demand, is_proxied = self.hosts.cpu_demand(self.op, self.kind.inline), self.spec.balance == "proxy"
         later = (demand.without_bytes if self.streamed else demand).scaled(self.hosts.after_response)
-        # The branch that takes no time is done first, and the stage needs no other.
-        after = (Stage(((self.instant,), self._work(later)), 1),) if later.takes_time else ()
-        unlock = self._unlock() if self.op != "LIST" else ()
+        after = detached(self.stations.latency, [self._work(later)] if later.takes_time else [])
+        unlocked = self._unlock() if self.op != "LIST" else ()
         sends = self.op == "GET" and not self.streamed
-        links = self._client_links("all", up=False) if sends else []
+        links = self._client_links("all", up=False) if sends else ()
         if self.op != "GET":
             links = self._message_links(up=False)
-        response = []
+        response: Step = ()
         if self.places.bound and self.stations.nodes > 1:
-            response = [Visit(self.places.head_place(self.kind.pool, "response"), NOTHING)]
-        ways = self._latency() * (2 if self.spec.distribution == "proxy" else 1)
-        if self.limited or self.spec.distribution == "proxy":
-            visits = [*response, *ways]
-            acknowledged = self._acknowledged(up=False) if sends else ()
-            return (*unlock, *after, *self._parallel(links, acknowledged), *((single(*visits),) if visits else ()))
-        visits = [*response, *ways, *links]
-        return (*unlock, *after, *((single(*visits),) if visits else ()))
+            response = check(self.places.head_place(self.kind.pool, "response"))
+        ways = response + self._way * (2 if is_proxied else 1)
+        if self.limited or is_proxied:
+            sent = fan_out(pipelined(links) + (self._acknowledged(up=False) if sends else ()))
+            return unlocked + after + sent + in_series(ways)
+        return unlocked + after + in_series(ways, links)
 
-    def _work(self, demand: ServiceDemand) -> tuple[Visit, ...]:
+    def _work(self, demand: ServiceDemand, ties: bool = False) -> Step:
         """Work on the coordinator's cores in scheduling quanta, between which other jobs are served."""
         quanta = max(1, math.ceil(demand.constant / self.hosts.quantum)) if self.hosts.quantum else 1
-        return (Visit(self.places.head(self.kind.pool, "cpu"), demand.scaled(1 / quanta)),) * quanta
+        cpu, each = self.places.head(self.kind.pool, "cpu"), demand.scaled(1 / quanta)
+        return visit(cpu, each, ties=ties) + visit(cpu, each) * (quanta - 1)

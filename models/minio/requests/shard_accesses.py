@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from models.minio.cluster.stations import Pool, Stations
 from models.minio.requests.parts import BLOCK_BYTES, METADATA_BYTES, PartDemand
 from models.minio.requests.request import Kind
-from models.minio.spec.sections import NOTHING
 from models.minio.spec.spec import MinioSpec
+from models.network.service_demand import NOTHING
 from traces.operations import Op
 
 _MOST_ACCESSES = 32  # further ones of a shard are simulated in visits of several accesses

@@ -179,7 +179,7 @@ Fault = Annotated[
 ]
 """An entry of the section `faults`."""
 
-_OTHER_HOSTS = ({"distribution": "proxy"},)
+_OTHER_HOSTS = ({"balance": "proxy"},)
 """A proxy sends no requests to a host that is known to be down."""
 
 FAULTS = {

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from models.network.route import Route, Stage, Visit, words
+from models.network.route import Route, words
 from models.network.service_demand import ServiceDemand
-from models.network.station import Bound, Member
+from models.shared.steps import Place, detached, use
 from traces.operations import OPS, S3Op
 from traces.spec.field_notes import Basis, Unit
 from traces.spec.units import Bytes, Seconds
@@ -87,26 +87,23 @@ class GarbageCollector(Strict):
             allocated[selected] = allocation.bytes_of(size_bytes[selected])
         return allocated / self.allocation_interval
 
-    def with_collections(
-        self, routes: Sequence[Route], host_cpu: int | Member | Bound, cores: int, instant: Visit
-    ) -> tuple[Route, ...]:
+    def with_collections(self, routes: Sequence[Route], host_cpu: Place, cores: int, latency: int) -> tuple[Route, ...]:
         """Return the routes, then one more for each, for requests that begin a collection and do not wait for it.
 
         Args:
             routes: routes of requests that begin no collection.
             host_cpu: the cores of the host.
             cores: number of cores.
-            instant: a visit that takes no time.
+            latency: an infinite server.
         """
         if not self.mark_work:
             return tuple(routes)
         workers = max(1, round(_FRACTION_OF_CORES * cores))
         quanta = math.ceil(self.mark_work / workers / _QUANTUM_S)
-        work = (Visit(host_cpu, ServiceDemand(constant=self.mark_work / workers / quanta)),) * quanta
-        # The branch that takes no time is done first, and the stage needs no other.
-        collection = Stage(((instant,), *([work] * workers)), 1)
+        work = use(host_cpu, ServiceDemand(constant=self.mark_work / workers / quanta)) * quanta
+        collection = detached(latency, [work] * workers)
         collecting = (
-            replace(route, stages=(collection, *route.stages), variant=words(route.variant, COLLECTING))
+            replace(route, stages=collection + route.stages, variant=words(route.variant, COLLECTING))
             for route in routes
         )
         return (*routes, *collecting)

@@ -12,6 +12,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from models.shared.protection import Protection
+
 MAX_SET = 16
 """Largest number of drives of an erasure set."""
 
@@ -39,22 +41,17 @@ def default_parity(size: int) -> int:
     return 0 if size == 1 else 1 if size <= 3 else 2 if size <= 5 else 3 if size <= 7 else 4
 
 
-def read_quorum(size: int, parity: int) -> int:
-    """Return the drives that a read needs: one per data shard (objectQuorumFromMeta, cmd/erasure-metadata.go)."""
-    return size - parity
-
-
-def write_quorum(size: int, parity: int, offline: int) -> int:
-    """Return the drives that a write needs in a set with `offline` drives down; size + 1 if it is refused.
+def protection(size: int, parity: int, offline: int = 0) -> Protection:
+    """Return the protection of an object that is written to a set with `offline` drives down.
 
     Parity increases by one for each drive offline, up to half of the set, so that writes are possible as long as a
-    majority is left (availability-optimised, the default: putObject, cmd/erasure-object.go).
+    majority is left (availability-optimised, the default: putObject, cmd/erasure-object.go). A read needs a drive for
+    each data shard, and so does a write, or one more if there are as many parity shards (objectQuorumFromMeta,
+    cmd/erasure-metadata.go).
     """
-    if offline >= (size + 1) // 2:
-        return size + 1
     raised = min(parity + offline, size // 2)
     data = size - raised
-    return data + (data == raised)
+    return Protection.erasure(data, raised, data + (data == raised))
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from models.minio.spec.sections import NOTHING
-from models.network.service_demand import Demand
+from models.network.service_demand import NOTHING, Demand
 from traces.spec.field_notes import Basis, Unit
 from traces.spec.units import Bytes, Seconds
 from traces.workload.distributions import Strict
@@ -30,7 +29,7 @@ class Stored(Strict):
     objects: Annotated[float, Unit("", "1e7"), Field(ge=1)] = Field(
         description="Number of objects in the cluster; pools have them by free space, erasure sets in equal parts."
     )
-    bytes_each: Bytes = Field(description="Length of an object; all objects have the same.")
+    object_size: Bytes = Field(description="Length of an object; all objects have the same.")
 
 
 class Healing(Strict):

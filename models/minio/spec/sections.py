@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from models.devices.drive_times import DriveTimes
+from models.devices.processors import BARE_COUNT, CoreCount, Cores
 from models.minio.spec import presets
 from models.minio.spec.garbage_collector import GarbageCollector
 from models.minio.spec.layout import MAX_SET, default_parity
 from models.minio.spec.release import has_fixed_parity
-from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
+from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
 from models.network.station import Caches
 from models.shared.caches import Cache
-from models.shared.clients import ClientCores, ClientMachines, CoreCount
-from models.shared.clients import Cores as CoresOfClient
+from models.shared.clients import ClientMachines
 from models.shared.presets import PRESETS_OF, with_preset
 from models.shared.prices import Price, PriceList
-from models.shared.store_spec import Link
+from models.shared.store_spec import Internode, Link
 from traces.operations import Op, S3Op
 from traces.spec.field_notes import Basis, LinkRate, Unit
 from traces.spec.fit_bounds import Fit
 from traces.spec.units import MOST_COUNT, Bytes, BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Strict
 
-NOTHING = ServiceDemand()
 DIRECT_WRITE_BYTES = 1 << 20
 _SHORTEST_QUANTUM_S = 1e-4  # no scheduler has shorter ones, and each is a visit to simulate
 
@@ -41,8 +40,8 @@ CacheTime = Annotated[
 class Client(ClientMachines):
     """The client machines and their policies for late and failed responses."""
 
-    cores: CoresOfClient = Field(
-        ClientCores(), description="Cores of each client machine; a bare number is their count."
+    cores: Annotated[Cores, BARE_COUNT] = Field(
+        Cores(), description="Cores of each client machine; a bare number is their count."
     )
 
 
@@ -54,14 +53,11 @@ class NetworkLink(Link):
     ] = Field(0.0, ge=0, description="Bandwidth in each direction, shared by all transfers; 0: no limit.")
 
 
-class Internode(Strict):
+class Calls(Internode):
     """A call from one MinIO server to another, for a shard, its metadata or a lock, by grid or HTTP."""
 
     call: Demand = Field(
         NOTHING, description="CPU time of a call on each of its two sides; per-byte times apply to a shard."
-    )
-    latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean"), Basis("assumed: none", 5e-6, 5e-3)] = Field(
-        0.0, description="One-way latency between two servers, without queueing."
     )
     lock_conflict_fraction: Annotated[Fraction, Fit(0.002, 0.95)] = Field(
         0.0,
@@ -72,22 +68,15 @@ class Internode(Strict):
     )
 
 
-class Cores(Strict):
+class HostCores(Cores):
     """The cores of a host."""
 
     count: CoreCount = Field(8, ge=1, le=MOST_COUNT, description="Number of cores that MinIO may use on a host.")
-    speed: Annotated[
-        float, Unit("", "1.3"), Basis("assumed: that of the cores on which times were measured", 0.2, 5)
-    ] = Field(1.0, gt=0, description="Speed of a core: CPU times of the server are divided by it.")
     shared: bool = Field(
         False,
         description="Whether all hosts of the pool use the same `count` cores, because they are virtual machines, "
         "containers or a box on one machine. Work takes equal parts of them then, whatever its length.",
     )
-
-
-def _as_cores(value: Any) -> Any:
-    return {"count": value} if isinstance(value, int | str) else value
 
 
 class HostCaches(Strict):
@@ -111,8 +100,8 @@ class Hosts(Strict):
     count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(
         1, ge=1, le=MOST_COUNT, description="Number of machines in the pool."
     )
-    cores: Annotated[Cores, BeforeValidator(_as_cores)] = Field(
-        Cores(), description="Cores of a host; a bare number is their count."
+    cores: Annotated[HostCores, BARE_COUNT] = Field(
+        HostCores(), description="Cores of a host; a bare number is their count."
     )
     nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC, LinkRate()] = Field(
         0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."
@@ -123,7 +112,7 @@ class Hosts(Strict):
         le=MOST_COUNT,
         description="Number of racks, among which the hosts are divided evenly, in order of their numbers.",
     )
-    requests_max: Annotated[int, Basis("MinIO's limit follows from its memory: 6,400 a host with 128 GiB")] | None = (
+    max_requests: Annotated[int, Basis("MinIO's limit follows from its memory: 6,400 a host with 128 GiB")] | None = (
         Field(
             None,
             ge=1,
@@ -188,7 +177,7 @@ class Hosts(Strict):
         le=MOST_COUNT,
         description="Number of MinIO processes of a host, each with an equal part of its drives.",
     )
-    internode: Internode = Field(Internode(), description="Calls between server processes, if there are several.")
+    internode: Calls = Field(Calls(), description="Calls between server processes, if there are several.")
     preset: str | None = Field(
         None, description="Name of a preset, which supplies CPU times and how cores serve, measured on one machine."
     )
@@ -213,7 +202,7 @@ class Hosts(Strict):
 
     def at_speed(self, demand: ServiceDemand) -> ServiceDemand:
         """Return a CPU demand at the speed of the cores."""
-        return demand if self.cores.speed == 1 else demand.scaled(1 / self.cores.speed)
+        return self.cores.at_speed(demand)
 
 
 class Drives(DriveTimes):

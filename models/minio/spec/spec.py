@@ -41,7 +41,7 @@ class MinioSpec(StoreSpec):
     release: Annotated[Release, Basis("the commit that the model was read from, 7aac2a2c")] = Field(
         LATEST,
         description="Date of the release. Since 2025-07-23 a PUT looks up the object first; since 2024-08-17 requests "
-        "beyond `hosts.requests_max` are refused at once. Before 2021-01-30 the default parity is half of the set.",
+        "beyond `hosts.max_requests` are refused at once. Before 2021-01-30 the default parity is half of the set.",
     )
     client: Client = Field(Client(), description="Client machines: number, cores, NICs, placement, CPU, policies.")
     network: NetworkLink = Field(NetworkLink(), description="Network between clients and store.")
@@ -51,7 +51,7 @@ class MinioSpec(StoreSpec):
     pools: tuple[FurtherPool, ...] = Field(
         (), description="Further server pools; the first one has the hosts, drives and erasure sets of the spec."
     )
-    distribution: Annotated[
+    balance: Annotated[
         Literal["round_robin", "dns", "proxy", "single", "local"], Basis("assumed: clients use the hosts in turn")
     ] = Field(
         "round_robin",
@@ -59,7 +59,7 @@ class MinioSpec(StoreSpec):
         "to hosts in turn and leaves out those that are down; always at the first one; or at the client's own host, "
         "over no network, as those of MinIO's speedtest.",
     )
-    proxy: Proxy = Field(Proxy(), description="Load balancer between clients and hosts, if `distribution` is proxy.")
+    proxy: Proxy = Field(Proxy(), description="Load balancer between clients and hosts, if `balance` is proxy.")
     versioned: bool = Field(
         False, description="Whether buckets are versioned: smaller objects are inline, and a DELETE writes a marker."
     )
@@ -148,9 +148,9 @@ class MinioSpec(StoreSpec):
     @model_validator(mode="after")
     def _local_clients_are_on_hosts(self) -> MinioSpec:
         everywhere = self.client.on_storage_hosts and self.client.hosts is None
-        if self.distribution == "local" and not everywhere:
+        if self.balance == "local" and not everywhere:
             raise ValueError(
-                "distribution: local requires clients on all hosts; it is allowed with client.placement: storage_hosts "
+                "balance: local requires clients on all hosts; it is allowed with client.placement: storage_hosts "
                 "and without client.hosts"
             )
         return self

@@ -8,8 +8,11 @@ over them; a drive that is back has nothing to catch up on, and objects were wri
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from models.shared import epochs
+from models.shared.epochs import NO_PARTS, Parts, Span
 from models.swift.spec.faults import DriveDown, DriveFrozen, HostDown, LinkDown
 from models.swift.spec.spec import SwiftSpec
 from traces.operations import ops_that
@@ -18,23 +21,21 @@ _MOST_ROUNDS = 20  # of a silent part that is avoided and tried again
 
 
 @dataclass(frozen=True)
-class Epoch:
-    """The state of a cluster from a time on.
+class Epoch(epochs.Epoch):
+    """The state of drives and hosts from a time on.
 
     Attributes:
-        at_s: its beginning.
         avoided: drives that no request is sent to: failed, killed, or silent for some time.
         frozen: drives that are silent, with a server that accepts connections.
         cut: drives of hosts that are silent.
         dead_hosts, cut_hosts: hosts whose container servers refuse, or are silent.
     """
 
-    at_s: float = 0.0
-    avoided: frozenset[int] = frozenset()
-    frozen: frozenset[int] = frozenset()
-    cut: frozenset[int] = frozenset()
-    dead_hosts: frozenset[int] = frozenset()
-    cut_hosts: frozenset[int] = frozenset()
+    avoided: Parts = NO_PARTS
+    frozen: Parts = NO_PARTS
+    cut: Parts = NO_PARTS
+    dead_hosts: Parts = NO_PARTS
+    cut_hosts: Parts = NO_PARTS
 
 
 @dataclass(frozen=True)
@@ -46,44 +47,41 @@ class Silence:
         at_s, until_s: beginning, and when the requests in progress are given up.
     """
 
-    drives: frozenset[int]
+    drives: Parts
     at_s: float
     until_s: float
 
 
 def epochs_of(spec: SwiftSpec) -> tuple[Epoch, ...]:
     """Return the epochs that the faults of a spec divide a run into."""
-    spans: list[tuple[float, float, str, frozenset[int]]] = []
+    return epochs.epochs_of(Epoch, _spans(spec))
+
+
+def _spans(spec: SwiftSpec) -> Iterator[Span]:
     for fault in spec.faults:
         if isinstance(fault, DriveDown):
-            spans.append((fault.at, fault.back_s, "avoided", frozenset([fault.drive])))
+            yield Span(fault.at, fault.back_s, "avoided", [fault.drive])
         elif isinstance(fault, HostDown):
-            spans.append((fault.at, fault.back_s, "avoided", _drives_of(spec, fault.host)))
-            spans.append((fault.at, fault.back_s, "dead_hosts", frozenset([fault.host])))
-        elif isinstance(fault, DriveFrozen | LinkDown):
-            cut = isinstance(fault, LinkDown)
-            drives = _drives_of(spec, fault.host) if isinstance(fault, LinkDown) else frozenset([fault.drive])
-            if isinstance(fault, LinkDown):
-                spans.append((fault.at, fault.back_s, "cut_hosts", frozenset([fault.host])))
-            noticed_s = _avoided_after_s(spec, fault)
-            at_s = fault.at
-            for _ in range(_MOST_ROUNDS):
-                spans.append((at_s, min(at_s + noticed_s, fault.back_s), "cut" if cut else "frozen", drives))
-                if at_s + noticed_s >= fault.back_s:
-                    break
-                at_s += noticed_s + spec.proxies.error_suppression_interval
-                spans.append((at_s - spec.proxies.error_suppression_interval, at_s, "avoided", drives))
-                if at_s >= fault.back_s:
-                    break
-    times = sorted({0.0, *(t for start, end, *_ in spans for t in (start, end) if t < math.inf)})
-    found = []
-    for t in times:
-        now: dict[str, frozenset[int]] = {}
-        for start, end, state, parts in spans:
-            if start <= t < end:
-                now[state] = now.get(state, frozenset()) | parts
-        found.append(Epoch(t, **now))
-    return tuple(found)
+            yield Span(fault.at, fault.back_s, "avoided", _drives_of(spec, fault.host))
+            yield Span(fault.at, fault.back_s, "dead_hosts", [fault.host])
+        elif isinstance(fault, DriveFrozen):
+            yield from _silent_spans(spec, fault, "frozen", frozenset([fault.drive]))
+        elif isinstance(fault, LinkDown):
+            yield Span(fault.at, fault.back_s, "cut_hosts", [fault.host])
+            yield from _silent_spans(spec, fault, "cut", _drives_of(spec, fault.host))
+
+
+def _silent_spans(spec: SwiftSpec, fault: DriveFrozen | LinkDown, state: str, drives: Parts) -> Iterator[Span]:
+    """Yield the times in which drives are silent in turn with those in which they are avoided."""
+    at_s, noticed_s, interval_s = fault.at, _detected_after_s(spec, fault), spec.proxies.error_suppression_interval
+    for _ in range(_MOST_ROUNDS):
+        yield Span(at_s, min(at_s + noticed_s, fault.back_s), state, drives)
+        if at_s + noticed_s >= fault.back_s:
+            return
+        at_s += noticed_s + interval_s
+        yield Span(at_s - interval_s, at_s, "avoided", drives)
+        if at_s >= fault.back_s:
+            return
 
 
 def silences_of(spec: SwiftSpec) -> tuple[Silence, ...]:
@@ -96,19 +94,19 @@ def silences_of(spec: SwiftSpec) -> tuple[Silence, ...]:
     return tuple(found)
 
 
-def _drives_of(spec: SwiftSpec, host: int) -> frozenset[int]:
+def _drives_of(spec: SwiftSpec, host: int) -> Parts:
     return frozenset(range(host * spec.drives.count, (host + 1) * spec.drives.count))
 
 
-def _avoided_after_s(spec: SwiftSpec, fault: DriveFrozen | LinkDown) -> float:
+def _detected_after_s(spec: SwiftSpec, fault: DriveFrozen | LinkDown) -> float:
     """Return the time in which all processes of proxies have counted enough errors of a silent part.
 
     A client of a closed loop is taken to spend all of its time in timeouts, which is the most that it can.
     """
-    if fault.avoided_after is not None:
-        return fault.avoided_after
+    if fault.detected_after is not None:
+        return fault.detected_after
     proxies = spec.proxies
-    needed = (proxies.error_suppression_limit + 1) * proxies.count * proxies.cores
+    needed = (proxies.error_suppression_limit + 1) * proxies.count * proxies.cores.count
     timeout_s = proxies.conn_timeout if isinstance(fault, LinkDown) else proxies.node_timeout
     silent = spec.drives.count if isinstance(fault, LinkDown) else 1
     per_read = min(1.0, spec.data_pieces * silent / spec.total_drives)

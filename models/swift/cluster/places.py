@@ -12,21 +12,22 @@ A request has one hash for both tables: their numbers of rows have no common div
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.network.discipline import Discipline
-from models.network.scenario import Action, Kind
-from models.network.station import NOWHERE, Bound, Choice, Group, Member, Station
+from models.network.scenario import Action, ActionKind
+from models.network.station import Bound, Choice, Group, Indices, Member, Station
+from models.shared.placement_table import PlacementTable, epoch_changes, epoch_names, numbered
 from models.swift.cluster.epochs import Epoch, epochs_of, silences_of
 from models.swift.cluster.ring import Table, orders_of, partitions_of, placed
 from models.swift.cluster.stations import PROXY_PARTS, Stations, failed_proxies
 from models.swift.spec.spec import SwiftSpec
 from traces.random_streams import stream_id, uniforms
 
-_HEAD = ("name", "reads", "writes")
+_HEAD = ("reads", "writes")
 _SERVER = ("conn timeout", "node timeout", "absent", "latency", "worker", "threads", "cpu", "drive", "in", "out")
 _UPDATE = ("conn timeout", "latency", "cpu", "database")
 
@@ -59,29 +60,27 @@ class Places:
         self.host = np.arange(drives, dtype=np.int32) // per_host
         self._zone = (self.host % spec.hosts.zones).astype(np.int32)
         self._orders = orders_of(spec.pieces)
-        names = [self._epoch_name(k) for k in range(len(self.epochs))] if self.bound else [stations.nowhere]
         partitions = partitions_of(spec.ring.part_power, spec.pieces, spec.total_drives)
         self.ring = placed("objects", partitions, spec.pieces, self.host, self._zone)
-        objects = self._objects(names)
-        self.tables = (objects, self._containers(names, containers, len(objects)))
-        self.groups: tuple[Group, ...] = ()
-        if self.bound:
-            widths = [table.shape[1] // len(self.epochs) for table in self.tables]
-            self.groups = tuple(
-                Group(
-                    Choice.HASH, np.arange(width * len(self.epochs), dtype=np.int32).reshape(-1, width), table,
-                    "epochs", (table,),
-                )
-                for table, width in enumerate(widths)
-            )  # fmt: skip
-            self._changes(names)
+        names = epoch_names(stations.add, len(self.epochs)) if self.bound else []
+        self._objects = PlacementTable(
+            OBJECTS, self._object_columns(), [self._object_block(epoch) for epoch in self.epochs], names,
+            indices=(OBJECTS,),
+        )  # fmt: skip
+        replicas = numbered("update", spec.containers.replicas, _UPDATE)
+        blocks = self._container_blocks(containers, len(self._objects.stations))
+        self._containers = PlacementTable(CONTAINERS, replicas, blocks, names, indices=(CONTAINERS,))
+        self.tables = (self._objects.stations, self._containers.stations)
+        self.groups: tuple[Group, ...] = (*self._objects.groups, *self._containers.groups)
+        for table in (OBJECTS, CONTAINERS) if self.bound else ():
+            self.scenario += epoch_changes(table, names, [epoch.at_s for epoch in self.epochs])
         self._proxies: int | None = None
         if len(stations.proxies) > 1:
             self._proxies = len(self.groups)
             self.groups += (Group(Choice.ROUND_ROBIN, stations.proxies, role="proxies"),)
         self.scenario += failed_proxies(spec, stations, self._proxies)
         if self.bound:
-            self.scenario.append(Action(Kind.DOWN, stations.refused))
+            self.scenario.append(Action(ActionKind.DOWN, stations.refused))
 
     def proxy(self, part: str) -> int | Bound:
         """Return a part of the proxy."""
@@ -92,34 +91,33 @@ class Places:
 
     def head(self, part: str) -> Member | Bound:
         """Return what depends on the object's partition: whether enough servers are left."""
-        return self._place(OBJECTS, _HEAD.index(part), part)
+        return self._objects.at(part)
 
     def grace(self, number: int) -> Member | Bound:
         """Return where it is refused not to wait for one more server, because it has not been called."""
-        return self._place(OBJECTS, len(_HEAD) + number, "grace", number)
+        return self._objects.at("grace", number)
 
     def read(self, position: int, part: str) -> Member | Bound:
         """Return a part of the server that a GET tries, in order."""
-        return self._server_place(position, part, "read", position)
+        return self._objects.at("read", position, part)
 
     def write(self, position: int, part: str) -> Member | Bound:
         """Return a part of the server to which a PUT sends a piece."""
-        return self._server_place(self._readers + position, part, "write", position)
+        return self._objects.at("write", position, part)
 
     def of_segment(self, station: int | Member | Bound, number: int) -> int | Member | Bound:
         """Return the same place for a segment of a large object."""
         if not isinstance(station, Member | Bound):
             return station
-        block, part = 1 + number % self._segments, ("segment", number, *station.part)
-        if isinstance(station, Member) and station.table == OBJECTS:
-            return Member(OBJECTS, station.position + block * self._columns, part)
-        if isinstance(station, Bound) and self.bound and station.group == OBJECTS:
-            return Bound(OBJECTS, station.position + block * self._columns, part)
-        return station
+        of = station.table if isinstance(station, Member) else station.group if self.bound else None
+        if of != OBJECTS:
+            return station
+        column = self._objects.at("segment", number % self._segments, *station.part)
+        return replace(column, part=("segment", number, *station.part))
 
     def update(self, position: int, part: str) -> Member | Bound:
         """Return a part of the server of a container's replica that the object server of a piece updates."""
-        return self._place(CONTAINERS, 1 + position * len(_UPDATE) + _UPDATE.index(part), "update", position, part)
+        return self._containers.at("update", position, part)
 
     def answers(self) -> list[str]:
         """Return the parts of a server that hold back its responses while it is silent."""
@@ -140,46 +138,32 @@ class Places:
         inverse = pow(objects, -1, containers) if containers > 1 else 0
         return np.asarray(row + objects * ((container - row) * inverse % containers), np.uint64)
 
-    @property
-    def _parts(self) -> tuple[str, ...]:
-        return (*_SERVER, *self.answers())
+    # Tables.
 
-    @property
-    def _first(self) -> int:
-        return len(_HEAD) + self.spec.pieces - self.spec.write_quorum
-
-    @property
-    def _width(self) -> int:
-        return len(self._parts)
+    def _object_columns(self) -> list[Indices]:
+        """Return the names of the columns of an object's partition, then those of the partitions of segments."""
+        spec, parts = self.spec, (*_SERVER, *self.answers())
+        columns: list[Indices] = [
+            *((part,) for part in _HEAD),
+            *(("grace", number) for number in range(spec.pieces - spec.protection.write_quorum)),
+            *numbered("read", self._readers, parts),
+            *numbered("write", spec.pieces, parts),
+        ]
+        return columns + [("segment", n, *column) for n in range(self._segments) for column in columns]
 
     @property
     def _readers(self) -> int:
         return self.spec.data_pieces + self.hedged
 
-    def _server_place(self, number: int, part: str, *of: int | str) -> Member | Bound:
-        return self._place(OBJECTS, self._first + number * self._width + self._parts.index(part), *of, part)
-
-    def _place(self, table: int, column: int, *part: int | str) -> Member | Bound:
-        return Bound(table, column, part) if self.bound else Member(table, column, part)
-
-    # Tables.
-
-    def _objects(self, names: Sequence[int]) -> Table:
+    def _object_block(self, epoch: Epoch) -> Table:
         spec, ring, partitions = self.spec, self.ring, len(self.ring)
-        blocks = []
-        for name, epoch in zip(names, self.epochs, strict=True):
-            writers, writes, graces = self._writers(ring, epoch)
-            by_order = [self._readers_of(ring[:, : spec.pieces][:, order], epoch) for order in self._orders]
-            rows = [
-                np.column_stack([np.full(partitions, name), refused, writes, graces, reads, writers])
-                for reads, refused in by_order
-            ]
-            # The orders of a partition come one after the other.
-            block = np.stack(rows, axis=1).reshape(partitions * len(self._orders), -1)
-            self._columns = block.shape[1]
-            apart = len(block) // (_SEGMENTS + 1) + 1
-            blocks += [np.roll(block, -number * apart, axis=0) for number in range(1 + self._segments)]
-        return np.column_stack(blocks).astype(np.int32)
+        writers, writes, graces = self._writers(ring, epoch)
+        by_order = [self._readers_of(ring[:, : spec.pieces][:, order], epoch) for order in self._orders]
+        rows = [np.column_stack([refused, writes, graces, reads, writers]) for reads, refused in by_order]
+        # The orders of a partition come one after the other.
+        block = np.stack(rows, axis=1).reshape(partitions * len(self._orders), -1)
+        apart = len(block) // (_SEGMENTS + 1) + 1
+        return np.hstack([np.roll(block, -n * apart, axis=0) for n in range(1 + self._segments)]).astype(np.int32)
 
     def _writers(self, ring: Table, epoch: Epoch) -> tuple[Table, Table, Table]:
         """Return the columns of the servers that pieces are written to, whether there are too few, and `grace`."""
@@ -200,8 +184,8 @@ class Places:
             conn, node = np.isin(drive, list(epoch.cut)), np.isin(drive, list(epoch.frozen))
             served += ~gone | has_handoff
             columns.append(self._server(np.where(gone, handoff, drive), gone & ~has_handoff, conn, node))
-        refused = np.where(served < self.spec.write_quorum, stations.refused, nowhere)
-        number = np.arange(pieces - self.spec.write_quorum)
+        refused = np.where(self.spec.protection.can_write(pieces - served), nowhere, stations.refused)
+        number = np.arange(pieces - self.spec.protection.write_quorum)
         graces = np.where(number < (pieces - served)[:, None], stations.refused, nowhere)
         return np.column_stack(columns), refused, graces
 
@@ -264,14 +248,14 @@ class Places:
         ]  # fmt: skip
         return np.column_stack(parts)
 
-    def _containers(self, names: Sequence[int], containers: int, objects: int) -> Table:
+    def _container_blocks(self, containers: int, objects: int) -> list[Table]:
         """Return the table of containers, next to one of `objects` rows; rows beyond the last one have no requests."""
         spec, stations, none = self.spec, self.stations, self.stations.nowhere
         ring = placed("containers", containers, spec.containers.replicas, self.host, self._zone)
         ring = ring[:, : spec.containers.replicas]
         rows = next(n for n in range(containers, containers + objects) if math.gcd(n, objects) == 1)
         blocks = []
-        for name, epoch in zip(names, self.epochs, strict=True):
+        for epoch in self.epochs:
             hosts = self.host[ring]
             cut, dead = (np.isin(hosts, list(each)) for each in (epoch.cut_hosts, epoch.dead_hosts))
             gone = cut | dead
@@ -281,27 +265,13 @@ class Places:
                 np.where(gone, none, stations.cpu[hosts]),
                 np.where(gone, none, stations.database),
             ]
-            block = np.stack(parts, axis=2).reshape(containers, -1)
-            blocks.append(np.column_stack([np.full(containers, name), block]))
-        table = np.column_stack(blocks).astype(np.int32)
-        return table[np.minimum(np.arange(rows), containers - 1)]
-
-    # The change of epochs.
-
-    def _epoch_name(self, number: int) -> int:
-        return self.stations.add(Station(f"epoch {number}", NOWHERE.role, Discipline.GATE, indices=(number,)))
-
-    def _changes(self, names: Sequence[int]) -> None:
-        for number, (name, epoch) in enumerate(zip(names, self.epochs, strict=True)):
-            for table in (OBJECTS, CONTAINERS):
-                if number:
-                    self.scenario.append(Action(Kind.LEAVE, table, epoch.at_s, member=names[number - 1]))
-                    self.scenario.append(Action(Kind.LEAVE, table, 0.0, member=name))
-                    self.scenario.append(Action(Kind.JOIN, table, epoch.at_s, member=name))
+            block = np.stack(parts, axis=2).reshape(containers, -1).astype(np.int32)
+            blocks.append(block[np.minimum(np.arange(rows), containers - 1)])
+        return blocks
 
     def _gate(self, number: int, shut_s: float, open_s: float) -> int:
         gate = self.stations.add(Station(f"silence {number}", "silent part", Discipline.GATE, indices=(number,)))
-        self.scenario.append(Action(Kind.SHUT, gate, shut_s))
+        self.scenario.append(Action(ActionKind.SHUT, gate, shut_s))
         if open_s < math.inf:
-            self.scenario.append(Action(Kind.OPEN, gate, open_s))
+            self.scenario.append(Action(ActionKind.OPEN, gate, open_s))
         return gate

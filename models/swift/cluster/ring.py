@@ -7,6 +7,7 @@ Swift does the same by moving partitions step by step; only balance and dispersi
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from itertools import permutations
 
 import numpy as np
@@ -37,6 +38,12 @@ def placed(name: str, rows: int, replicas: int, host: Table, zone: Table) -> Tab
         replicas: number of replicas; if there are fewer drives, a row has only those.
         host, zone: of each drive.
     """
+    return _placed(name, rows, replicas, tuple(host.tolist()), tuple(zone.tolist()))
+
+
+@lru_cache(maxsize=16)  # a store is compiled many times until its rate at saturation is known
+def _placed(name: str, rows: int, replicas: int, hosts: tuple[int, ...], zones: tuple[int, ...]) -> Table:
+    host, zone = np.array(hosts, np.int32), np.array(zones, np.int32)
     drives = len(host)
     load = np.zeros(drives)
     found = np.empty((rows, drives), np.int32)
@@ -57,6 +64,7 @@ def placed(name: str, rows: int, replicas: int, host: Table, zone: Table) -> Tab
             left[chosen] = False
             of_host[host[chosen]] += 1
             of_zone[zone[chosen]] += 1
+    found.setflags(write=False)
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from models.network.discipline import Discipline
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.station import NOWHERE, Station
 from models.shared.clients import ClientStations
 from models.shared.faults import slow_parts, speeds
@@ -50,7 +50,7 @@ class Stations:
         hosts = range(spec.hosts.count)
         self.cpu = self._next(spec.hosts.count)
         for h in hosts:
-            self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, spec.hosts.cores, (h,)))
+            self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, spec.hosts.cores.count, (h,)))
         self.ins, self.outs = (np.full(spec.hosts.count, self.nowhere, np.int32) for _ in range(2))
         if spec.hosts.nic:
             for h in hosts:
@@ -81,7 +81,7 @@ class Stations:
 
     def _proxy(self, spec: SwiftSpec, number: int) -> list[int]:
         name = f"proxy {number}" if spec.proxies.count > 1 else "proxy"
-        cpu = self.add(Station(f"{name} cpu", "proxy cpu", Discipline.SIRO, spec.proxies.cores, (number,)))
+        cpu = self.add(Station(f"{name} cpu", "proxy cpu", Discipline.SIRO, spec.proxies.cores.count, (number,)))
         into = out = self.nowhere
         if spec.proxies.nic:
             into, out = (
@@ -129,12 +129,12 @@ def failed_proxies(spec: SwiftSpec, stations: Stations, group: int | None) -> li
     for fault in sorted(failed, key=lambda fault: fault.at):  # a proxy may fail when it has just come back
         for part in (entry, PROXY_PARTS.index("cpu")):
             station = int(stations.proxies[fault.proxy, part])
-            actions.append(Action(Kind.DOWN, station, fault.at))
+            actions.append(Action(ActionKind.DOWN, station, fault.at))
             if fault.back_s < float("inf"):
-                actions.append(Action(Kind.UP, station, fault.back_s))
+                actions.append(Action(ActionKind.UP, station, fault.back_s))
         seen_s = fault.at + fault.detected_after
         if group is not None and seen_s < fault.back_s:
-            actions.append(Action(Kind.LEAVE, group, seen_s, member=fault.proxy))
+            actions.append(Action(ActionKind.LEAVE, group, seen_s, member=fault.proxy))
             if fault.back_s < float("inf"):
-                actions.append(Action(Kind.JOIN, group, fault.back_s, member=fault.proxy))
+                actions.append(Action(ActionKind.JOIN, group, fault.back_s, member=fault.proxy))
     return actions

@@ -10,12 +10,12 @@ at a time, and then the manifest; the accesses of each are those in the logs of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from models.network.route import Stage, Visit, single
+from models.network.route import Visit
 from models.shared.multipart import Multipart, PartOfUpload, further, without_body
-from models.swift.requests.routes import Kind, Routes, Stages
+from models.shared.steps import Stages, in_series, quiet, revised
+from models.swift.requests.routes import Kind, Routes
 from traces.operations import Op
 
 _AT_ONCE = 2  # segments that are looked up or deleted (`concurrency` and `delete_concurrency` of the filter slo)
@@ -41,32 +41,29 @@ class LargeObjects(Routes):
     def _uploaded(self, kind: Kind) -> Stages:
         new = max(2, kind.directories)
         marker, segment, manifest = (
-            Kind("PUT", 0, new),
-            Kind("PUT", kind.accesses, new),
-            Kind("PUT", 1, kind.directories),
+            self.stored(Kind("PUT", accesses, directories))
+            for accesses, directories in ((0, new), (kind.accesses, new), (1, kind.directories))
         )
         request, looked_up = self._request("PUT", "writes"), self._within("HEAD", "reads", self.fetched(Kind("HEAD")))
-        initiated = without_body((*request, *self.stored(marker), *self._respond()))
-        part = further((*request, *looked_up, *self.stored(segment), *self._respond()), None)
-        removed = self._within("DELETE", "writes", self.deleted())
+        initiated = without_body(request + marker + self._respond())
+        part = further(request + looked_up + segment + self._respond(), None)
         segments = self._of_segments(kind.parts, self.client.parallel, part)
-        found = self._of_segments(kind.parts, _AT_ONCE, looked_up)
-        begun, ended = (*further(request, None), *looked_up), (*self.stored(manifest), *removed, *self._respond())
-        return (*initiated, *segments, *without_body(begun), *found, *without_body(ended))
+        begun, found = further(request, None) + looked_up, self._of_segments(kind.parts, _AT_ONCE, looked_up)
+        ended = manifest + self._within("DELETE", "writes", self.deleted()) + self._respond()
+        return initiated + segments + without_body(begun) + found + without_body(ended)
 
     def _read(self, kind: Kind) -> Stages:
-        manifest = _quiet(without_body((*self._request("GET", "reads"), *self.fetched(Kind("GET")))))
+        manifest = quiet(without_body(self._request("GET", "reads") + self.fetched(Kind("GET"))))
         segment = self._within("GET", "reads", self.fetched(Kind("GET", kind.accesses)))
-        first, *others = self._by_number(kind.parts, 1, segment)
-        return (*manifest, *first, *(stage for stages in others for stage in _quiet(stages)), *self._respond())
+        segments = self._of_segments(kind.parts, 1, segment)
+        return manifest + segments[: len(segment)] + quiet(segments[len(segment) :]) + self._respond()
 
     def _removed(self, kind: Kind) -> Stages:
         looked_up = self._within("HEAD", "reads", self.fetched(Kind("HEAD")))
         read = self._within("GET", "reads", self.fetched(Kind("GET")))
-        within = _quiet(without_body((*looked_up, *read)))
-        segments = self._of_segments(kind.parts, _AT_ONCE, self._within("DELETE", "writes", self.deleted()))
-        manifest = without_body(self._within("DELETE", "writes", self.deleted()))
-        return (*self._request("DELETE", "writes"), *within, *segments, *manifest, *self._respond())
+        within, removed = quiet(without_body(looked_up + read)), self._within("DELETE", "writes", self.deleted())
+        segments = self._of_segments(kind.parts, _AT_ONCE, removed)
+        return self._request("DELETE", "writes") + within + segments + without_body(removed) + self._respond()
 
     @property
     def client(self) -> Multipart:
@@ -76,28 +73,16 @@ class LargeObjects(Routes):
 
     def _within(self, op: Op, quorum: str, stages: Stages) -> Stages:
         """A request of the proxy to itself."""
-        return further((single(*self._begun(op, quorum)), *stages), None)
+        return further(in_series(self._begun(op, quorum)) + stages, None)
 
     def _of_segments(self, parts: int, at_once: int, stages: Stages) -> Stages:
-        """The stages of all segments, of which a client sends or reads several at the same time."""
-        found = self.client.model_copy(update={"parallel": at_once}).upload(parts, stages)
-        return tuple(self._elsewhere(found))
+        """The stages of all segments, of which a client sends or reads several at the same time.
 
-    def _by_number(self, parts: int, at_once: int, stages: Stages) -> list[Stages]:
-        """The stages of all segments, by segment."""
-        found = self._of_segments(parts, at_once, stages)
-        return [found[first : first + len(stages)] for first in range(0, len(found), len(stages))]
-
-    def _elsewhere(self, stages: Iterable[Stage]) -> list[Stage]:
-        """Put the visits of each segment to the servers of another partition."""
+        The visits of each are to the servers of another partition.
+        """
 
         def of_segment(visit: Visit) -> Visit:
             assert isinstance(visit.demand, PartOfUpload)
             return replace(visit, station=self.places.of_segment(visit.station, visit.demand.number))
 
-        return [replace(stage, branches=tuple(tuple(map(of_segment, b)) for b in stage.branches)) for stage in stages]
-
-
-def _quiet(stages: Sequence[Stage]) -> Stages:
-    """Return stages after which no bytes of the object are sent."""
-    return tuple(replace(stage, delivers=False) for stage in stages)
+        return revised(self.client.model_copy(update={"parallel": at_once}).upload(parts, stages), of_segment)

@@ -11,22 +11,39 @@ Stages that take no time are left out. Large objects are in `large_objects.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from models.network.route import Route, Stage, Visit, single, words
-from models.network.service_demand import ServiceDemand
-from models.network.station import Bound, Member
+from models.network.route import Route, words
+from models.network.service_demand import NOTHING, ServiceDemand
+from models.shared.steps import (
+    Server,
+    Stages,
+    Step,
+    access,
+    at_rate,
+    changed,
+    check,
+    claiming,
+    delay,
+    fan_out,
+    hold,
+    in_series,
+    instant,
+    joined,
+    pipelined,
+    send,
+    timer,
+    use,
+    visit,
+)
 from models.swift.cluster.places import Places
 from models.swift.cluster.stations import Stations
-from models.swift.spec.sections import NOTHING
 from models.swift.spec.spec import SwiftSpec
 from traces.operations import Op
-
-MESSAGE_BYTES = 4096
-"""Bytes of a small write: the invalidated hash of a suffix."""
 
 MOST_SINGLE_ACCESSES = 16
 """Further accesses to a piece are simulated in visits of several."""
@@ -35,9 +52,6 @@ _BUFFERED_BYTES = 1 << 16
 half of Linux's default of 128 KiB (tcp_rmem, tcp_adv_win_scale)."""
 _BEFORE = 0.5  # fraction of an object server's work on a PUT before it responds with 100 Continue (assumed)
 _OPENING_WAYS = 3  # one-way latencies until a server has a request, with the handshake of its connection
-
-Place = Callable[[str], Member | Bound]
-Stages = tuple[Stage, ...]
 
 
 @dataclass(frozen=True)
@@ -74,6 +88,8 @@ class Routes:
         self.read, self.write, self.sync = (
             each or NOTHING for each in (self.drives.read, self.drives.write, self.drives.sync)
         )
+        self.way = delay(stations.latency, spec.network.latency)
+        self.servers = [partial(places.write, position) for position in range(spec.pieces)]
 
     def route(self, kind: Kind) -> Route:
         """Return the route of a kind of request."""
@@ -82,13 +98,13 @@ class Routes:
     def _stages(self, kind: Kind) -> Stages:
         match kind.op:
             case "PUT":
-                return (*self._request("PUT", "writes"), *self.stored(kind), *self._respond())
+                return self._request("PUT", "writes") + self.stored(kind) + self._respond()
             case "DELETE":
-                return (*self._request("DELETE", "writes"), *self.deleted(), *self._respond())
+                return self._request("DELETE", "writes") + self.deleted() + self._respond()
             case "LIST":
-                return (*self._request("LIST", None), *self._listed(), *self._respond())
+                return self._request("LIST", None) + self._listed() + self._respond()
             case _:
-                return (*self._request(kind.op, "reads"), *self.fetched(kind), *self._respond())
+                return self._request(kind.op, "reads") + self.fetched(kind) + self._respond()
 
     # Reads.
 
@@ -99,52 +115,36 @@ class Routes:
         """
         needed, count = self.spec.data_pieces, self.spec.data_pieces + self.places.hedged
         hedged = count > needed
-        size = needed if kind.op == "GET" else 1
-        branches = []
-        for position in range(count):
-            at = self._reader(position)
-            later = max(0, position + 1 - needed - self.proxies.concurrent_ec_extra_requests)
-            visits = [self._hedge(later)] if later else []
-            visits += self._timeouts(at)
-            visits += [Visit(at("absent"), NOTHING)] if self.places.bound else []
-            visits += self._opening(at)
-            further = self._read_access(kind, at, size) * (kind.accesses - 1) if kind.op == "GET" else []
-            stays = not hedged and self._stays(self.read, self.drives.read_latency, self.drives.read_size)
-            visits += self._opened(kind, at, size, further if stays else [])
-            if hedged:
-                visits[-1] = replace(visits[-1], claims=True)
-            if further and not stays:
-                visits += self._held(at, self._read_access(kind, at, size)) * (kind.accesses - 1)
-            branches.append(tuple(visits))
+        tried = [self._tried(kind, position, hedged) for position in range(count)]
         if kind.op != "GET":
-            return (Stage(tuple(branches), needed, delivers=True),)
+            return fan_out(tried, wait_for=needed, delivers=True)
         links, last = self._links_of_read(), 1.0
         if kind.accesses > 1 and not hedged:  # all bytes but those of the last read are sent while others are read
             last = 1 / kind.accesses
-            branches += [(visit,) for visit in _scaled(links, 1 - last)]
-            needed = len(branches)
-        fetch = Stage(tuple(branches), needed, delivers=True)
-        return (fetch, *self._parallel([*_scaled(links, last), *self._proxy_bytes("GET")]))
+            tried += pipelined(_scaled(links, 1 - last))
+            needed = len(tried)
+        fetch = fan_out(tried, wait_for=needed, delivers=True)
+        return fetch + fan_out(pipelined(_scaled(links, last) + self._proxy_bytes("GET")))
 
-    def _opened(self, kind: Kind, at: Place, pieces: int, further: Sequence[Visit]) -> list[Visit]:
-        """The work of an object server until it responds, with the first bytes of the object.
+    def _tried(self, kind: Kind, position: int, hedged: bool) -> Step:
+        """The call to a server that a proxy tries, which a hedged read begins after a timer, and all its reads."""
+        at, needed = partial(self.places.read, position), self.spec.data_pieces
+        later = max(0, position + 1 - needed - self.proxies.concurrent_ec_extra_requests)
+        begun = timer(self.stations.timer, later * self.proxies.concurrency_timeout) if later else ()
+        begun += self._timeouts(at) + (check(at("absent")) if self.places.bound else ()) + self._opening(at)
+        is_get = kind.op == "GET"
+        read, further = self._read_access(kind, at, needed) if is_get else (), kind.accesses - 1
+        stays = not hedged and self._stays(self.read, self.drives.read_latency, self.drives.read_size)
+        opened = use(at("cpu"), self._cpu(kind.op).without_bytes) + use(at("drive"), self.drives.lookup)
+        opened += read * (1 + further if stays else 1)
+        begun += hold(at("worker"), opened or instant(self.stations.latency)) + self._answered(at)
+        return (claiming(begun) if hedged else begun) + (() if stays else hold(at("worker"), read) * further)
 
-        Args:
-            further: reads that it makes before it does anything else.
-        """
-        cpu = self._cpu(kind.op)
-        visits = [Visit(at("cpu"), cpu.without_bytes)] if cpu.without_bytes.takes_time else []
-        if self.drives.lookup.takes_time:
-            visits.append(Visit(at("drive"), self.drives.lookup))
-        if kind.op == "GET":
-            visits += self._read_access(kind, at, pieces)
-        return [*self._held(at, [*visits, *further] or [self._instant]), *self._answered(at)]
-
-    def _read_access(self, kind: Kind, at: Place, pieces: int) -> list[Visit]:
+    def _read_access(self, kind: Kind, at: Server, pieces: int) -> Step:
         """One access, and the work on its bytes."""
         reads = self.read.takes_time or self.drives.read_latency.takes_time
-        visits = self._access(kind, at, self.read, self.drives.read_latency, pieces) if reads else []
-        return [*visits, *self._bytes_of(kind, at, pieces)]
+        read = self._access(kind, at, self.read, self.drives.read_latency, pieces) if reads else ()
+        return read + self._bytes_of(kind, at, pieces)
 
     def _stays(self, demand: ServiceDemand, latency: ServiceDemand, access_bytes: int) -> bool:
         """Whether a process stays with a request for all of its accesses: it waits for drives, never for sockets.
@@ -156,71 +156,55 @@ class Routes:
         drive_s = float(demand.mean_s(size)[0] + latency.mean_s(size)[0])
         return drive_s > 0 and (not nic or drive_s >= access_bytes / nic)
 
-    def _links_of_read(self) -> list[Visit]:
+    def _links_of_read(self) -> Step:
         """The bytes of an object on their way to the client: of hedged reads, those of the first servers in order."""
-        visits = []
-        if self.hosts.nic:
-            pieces = self.spec.data_pieces
-            wire = ServiceDemand(per_byte=1 / (self.hosts.nic * pieces))
-            visits += [Visit(self.places.read(p, "out"), wire) for p in range(pieces)]
-        if self.proxies.nic:
-            wire = ServiceDemand(per_byte=1 / self.proxies.nic)
-            visits += [Visit(self.places.proxy(part), wire) for part in ("in", "out")]
-        visits += self.stations.clients.transfer("down")
-        return visits
+        pieces, proxy = self.spec.data_pieces, self.places.proxy
+        sent = send(at_rate(self.hosts.nic * pieces), *(self.places.read(p, "out") for p in range(pieces)))
+        return (
+            sent + send(at_rate(self.proxies.nic), proxy("in"), proxy("out")) + self.stations.clients.transfer("down")
+        )
 
     # Writes.
 
     def stored(self, kind: Kind) -> Stages:
         """PUT of an object, as its proxy calls object servers; without accesses, it is empty."""
-        pieces = self._pieces
-        connect = [
-            (
-                *self._timeouts(at),
-                *self._opening(at),
-                *self._held(at, [Visit(at("cpu"), self._cpu("PUT").without_bytes.scaled(_BEFORE))]),
-                *self._answered(at),
-            )
-            for at in pieces
-        ]
-        received = self._received(kind)
-        stages = (Stage(tuple(connect), len(connect)), *self._parallel(received))
-        rest = self._cpu("PUT").without_bytes.scaled(1 - _BEFORE)
-        synced = [self._synced(kind, number, at, rest) for number, at in enumerate(pieces)]
+        cpu = self._cpu("PUT").without_bytes
+        before, rest = cpu.scaled(_BEFORE), cpu.scaled(1 - _BEFORE)
+        connected = fan_out(
+            self._timeouts(at) + self._opening(at) + hold(at("worker"), visit(at("cpu"), before)) + self._answered(at)
+            for at in self.servers
+        )
+        synced = self._awaited(self._synced(kind, number, at, rest) for number, at in enumerate(self.servers))
         if self.spec.ring.erasure is None:
-            return (*stages, self._awaited(synced))
+            return connected + self._received(kind) + synced
         # A second round: fragments become visible once enough of them are durable.
-        renamed = [
-            (*self._on_threads(at, [Visit(at("drive"), self.sync)]), *self._way(at), *self._updated(number, at))
-            for number, at in enumerate(pieces)
-        ]
-        return (*stages, self._awaited(synced), self._awaited(renamed))
+        renamed = self._awaited(
+            hold(at("threads"), visit(at("drive"), self.sync)) + self._round(at) + self._updated(number, at)
+            for number, at in enumerate(self.servers)
+        )
+        return connected + self._received(kind) + synced + renamed
 
-    def _received(self, kind: Kind) -> list[Visit | tuple[Visit, ...]]:
+    def _received(self, kind: Kind) -> Stages:
         """The bytes of an object on links and in object servers, which write them if the page cache does not."""
-        data, pieces = self.spec.data_pieces, self._pieces
-        branches: list[Visit | tuple[Visit, ...]] = [*self.stations.clients.transfer("up"), *self._proxy_bytes("PUT")]
-        if self.proxies.nic:
-            once = ServiceDemand(per_byte=1 / self.proxies.nic)
-            branches.append(Visit(self.places.proxy("in"), once))
-            branches.append(Visit(self.places.proxy("out"), once.scaled(len(pieces) / data)))
-        if self.hosts.nic:
-            wire = ServiceDemand(per_byte=1 / (self.hosts.nic * data))
-            branches += [Visit(at("in"), wire) for at in pieces]
-        for at in pieces:
-            each, count = self._written(kind, at), kind.accesses - self._buffered(kind)
-            stays = self._through and self._stays(self.write, self.drives.write_latency, self.drives.write_size)
-            if visits := self._held(at, each * count) if stays else self._held(at, each) * count:
-                branches.append(tuple(visits))
-        return branches
+        data, proxy, once = self.spec.data_pieces, self.places.proxy, at_rate(self.proxies.nic)
+        links = self.stations.clients.transfer("up") + self._proxy_bytes("PUT")
+        links += send(once, proxy("in")) + send(once.scaled(len(self.servers) / data), proxy("out"))
+        links += send(at_rate(self.hosts.nic * data), *(at("in") for at in self.servers))
+        stays = self._through and self._stays(self.write, self.drives.write_latency, self.drives.write_size)
+        count, writes = kind.accesses - self._buffered(kind), [self._written(kind, at) for at in self.servers]
+        written = (
+            hold(at("worker"), each * count) if stays else hold(at("worker"), each) * count
+            for at, each in zip(self.servers, writes, strict=True)
+        )
+        return fan_out([*pipelined(links), *written])
 
-    def _written(self, kind: Kind, at: Place) -> list[Visit]:
+    def _written(self, kind: Kind, at: Server) -> Step:
         """The work of an object server on the bytes of one access."""
         if not kind.accesses:
-            return []
+            return ()
         data = self.spec.data_pieces
-        writes = self._access(kind, at, self.write, self.drives.write_latency, data) if self._through else []
-        return [*writes, *self._bytes_of(kind, at, data)]
+        write = self._access(kind, at, self.write, self.drives.write_latency, data) if self._through else ()
+        return write + self._bytes_of(kind, at, data)
 
     def _buffered(self, kind: Kind) -> int:
         """The number of last accesses whose bytes are in sockets when the proxy has sent all.
@@ -229,172 +213,110 @@ class Routes:
         """
         return min(kind.accesses, max(1, _BUFFERED_BYTES // self.drives.write_size)) if self._through else 0
 
-    def _synced(self, kind: Kind, number: int, at: Place, rest: ServiceDemand) -> tuple[Visit, ...]:
+    def _synced(self, kind: Kind, number: int, at: Server, rest: ServiceDemand) -> Step:
         """The syncs of a piece's file and directories, and in its server the row of the container."""
-        data = self.spec.data_pieces
-        buffered = self._held(at, self._written(kind, at)) * self._buffered(kind)
-        file = (
-            []
-            if self._through or not kind.accesses
-            else self._access(replace(kind, accesses=1), at, self.write, self.drives.write_latency, data)
-        )
-        syncs = Visit(at("drive"), self.sync)
-        visits = [*file, syncs, *self._invalidated(at), *([syncs] * kind.directories)]
+        data, one = self.spec.data_pieces, replace(kind, accesses=1)
+        buffered = hold(at("worker"), self._written(kind, at)) * self._buffered(kind)
+        has_file = kind.accesses and not self._through
+        file = self._access(one, at, self.write, self.drives.write_latency, data) if has_file else ()
+        sync = visit(at("drive"), self.sync)
+        synced = hold(at("threads"), file, sync, self._invalidated(at), sync * kind.directories)
         updated = self._updated(number, at) if self.spec.ring.erasure is None else ()
-        worked = self._held(at, [Visit(at("cpu"), rest)]) if rest.takes_time else []
-        return (*buffered, *self._on_threads(at, visits), *worked, *updated, *self._answered(at))
+        return buffered + synced + hold(at("worker"), use(at("cpu"), rest)) + updated + self._answered(at)
 
     def deleted(self) -> Stages:
         """DELETE of an object: a tombstone in the place of the object, which is a file without data."""
-        branches = []
-        for number, at in enumerate(self._pieces):
-            syncs = Visit(at("drive"), self.sync)
-            visits = [*self._timeouts(at), *self._opening(at)]
-            visits += self._held(at, [Visit(at("cpu"), self._cpu("DELETE"))])
-            visits += self._on_threads(at, [syncs, *self._invalidated(at), syncs])
-            branches.append((*visits, *self._updated(number, at), *self._answered(at)))
-        return (self._awaited(branches),)
+        return self._awaited(self._removed_from(number, at) for number, at in enumerate(self.servers))
 
-    def _awaited(self, branches: Sequence[tuple[Visit, ...]]) -> Stage:
+    def _removed_from(self, number: int, at: Server) -> Step:
+        begun, sync = self._timeouts(at) + self._opening(at), visit(at("drive"), self.sync)
+        worked = hold(at("worker"), visit(at("cpu"), self._cpu("DELETE")))
+        synced = hold(at("threads"), sync, self._invalidated(at), sync)
+        return begun + worked + synced + self._updated(number, at) + self._answered(at)
+
+    def _awaited(self, branches: Iterable[Step]) -> Stages:
         """A stage that waits for all servers, or for a quorum of them and some time more.
 
         The time is counted from the beginning of the stage, before the quorum has responded.
         """
-        late = Visit(self.stations.timer, ServiceDemand(constant=self.proxies.post_quorum_timeout), timer=True)
-        graces = tuple(
-            (*([Visit(self.places.grace(number), NOTHING)] if self.places.bound else []), late)
-            for number in range(len(branches) - self.spec.write_quorum)
+        found, late = tuple(branches), timer(self.stations.timer, self.proxies.post_quorum_timeout)
+        graces = (
+            (check(self.places.grace(number)) if self.places.bound else ()) + late
+            for number in range(len(found) - self.spec.protection.write_quorum)
         )
-        return Stage((*branches, *graces), len(branches))
+        return fan_out([*found, *graces], wait_for=len(found))
 
-    def _updated(self, number: int, at: Place) -> tuple[Visit, ...]:
+    def _updated(self, number: int, at: Server) -> Step:
         """The update of a container's replica by the object server of one piece; the first pieces have one each."""
-        containers = self.spec.containers
+        containers, of = self.spec.containers, partial(self.places.update, number)
         if number >= containers.replicas:
             return ()
-
-        def of(part: str) -> Member | Bound:
-            return self.places.update(number, part)
-
-        visits = []
-        if self.places.bound:
-            limit = min(containers.timeout, self.proxies.conn_timeout)
-            visits.append(Visit(of("conn timeout"), ServiceDemand(constant=limit)))
-        visits += self._opening(of)
-        cpu = self.hosts.update_cpu
-        visits += [Visit(of("cpu"), cpu)] if cpu.takes_time else []
-        visits += [Visit(of("database"), containers.update)] if containers.update.takes_time else []
-        return tuple(visits)
+        limit_s = min(containers.timeout, self.proxies.conn_timeout)
+        begun = (delay(of("conn timeout"), limit_s) if self.places.bound else ()) + self._opening(of)
+        return (
+            begun
+            + use(of("cpu"), self.hosts.cores.at_speed(self.hosts.update_cpu))
+            + use(of("database"), containers.update)
+        )
 
     # Listings.
 
     def _listed(self) -> Stages:
         """LIST: the container's database, and that of the shard of the prefix."""
-        stages = []
-        for _ in range(1 + (self.spec.containers.shards > 1)):
-            visits = self._opening(lambda part: self.places.update(0, part))
-            visits.append(Visit(self.places.update(0, "cpu"), self._cpu("LIST")))
-            if self.spec.containers.list.takes_time:
-                visits.append(Visit(self.places.update(0, "database"), self.spec.containers.list))
-            stages.append(single(*visits))
-        stages[-1] = replace(stages[-1], delivers=True)
-        return tuple(stages)
+        of, containers = partial(self.places.update, 0), self.spec.containers
+        page = self._opening(of) + visit(of("cpu"), self._cpu("LIST")) + use(of("database"), containers.list)
+        return in_series(page) * (containers.shards > 1) + in_series(page, delivers=True)
 
     # Parts of all requests.
 
     def _request(self, op: Op, quorum: str | None) -> Stages:
         """The client's work, the way to a proxy, and its own work."""
-        own = self.stations.clients.work(op)
-        visits = [replace(v, demand=v.demand.without_bytes) for v in own]
-        visits += self._latency()
-        if any(fault.kind == "proxy_down" for fault in self.spec.faults):
-            visits.append(Visit(self.places.proxy("entry"), NOTHING))
-        return (single(*visits, *self._begun(op, quorum)),)
+        own = changed(self.stations.clients.work(op), lambda demand: demand.without_bytes)
+        fails = any(fault.kind == "proxy_down" for fault in self.spec.faults)
+        return in_series(own, self.way, check(self.places.proxy("entry")) if fails else (), self._begun(op, quorum))
 
-    def _begun(self, op: Op, quorum: str | None) -> list[Visit]:
+    def _begun(self, op: Op, quorum: str | None) -> Step:
         """The work of a proxy before it calls other servers."""
-        cpu = self.proxies.cpu.get(op, NOTHING).without_bytes
-        visits = [Visit(self.places.proxy("cpu"), cpu, ties=True)]
-        if self.places.bound and quorum:
-            visits.append(Visit(self.places.head(quorum), NOTHING))
-        return visits
+        work = visit(self.places.proxy("cpu"), self.proxies.cpu_demand(op).without_bytes, ties=True)
+        return work + (check(self.places.head(quorum)) if self.places.bound and quorum else ())
 
     def _respond(self) -> Stages:
-        way = self._latency()
-        return (single(*way),) if way else ()
+        return in_series(self.way)
 
-    def _latency(self) -> list[Visit]:
-        latency_s = self.spec.network.latency
-        return [Visit(self.stations.latency, ServiceDemand(constant=latency_s))] if latency_s else []
-
-    def _proxy_bytes(self, op: Op) -> list[Visit]:
+    def _proxy_bytes(self, op: Op) -> Step:
         """The work of proxy and client on an object's bytes."""
-        cpu = self.proxies.cpu.get(op, NOTHING).of_bytes
-        visits = [Visit(self.places.proxy("cpu"), cpu)] if cpu.takes_time else []
-        return [*visits, *(
-            replace(v, demand=v.demand.of_bytes) for v in self.stations.clients.work(op) if v.demand.of_bytes.takes_time
-        )]  # fmt: skip
+        of_client = joined(use(each.station, each.demand.of_bytes) for each in self.stations.clients.work(op))
+        return use(self.places.proxy("cpu"), self.proxies.cpu_demand(op).of_bytes) + of_client
 
     # Parts of a call to a server.
 
-    @property
-    def _pieces(self) -> list[Place]:
-        return [self._writer(position) for position in range(self.spec.pieces)]
-
-    def _writer(self, position: int) -> Place:
-        return lambda part: self.places.write(position, part)
-
-    def _reader(self, position: int) -> Place:
-        return lambda part: self.places.read(position, part)
-
-    def _hedge(self, later: int) -> Visit:
-        delay = ServiceDemand(constant=later * self.proxies.concurrency_timeout)
-        return Visit(self.stations.timer, delay, timer=True)
-
-    def _timeouts(self, at: Place) -> list[Visit]:
+    def _timeouts(self, at: Server) -> Step:
         """The wait for another server that is silent."""
         if not self.places.bound:
-            return []
-        limits = {"conn timeout": self.proxies.conn_timeout, "node timeout": self.proxies.node_timeout}
-        return [Visit(at(part), ServiceDemand(constant=limit)) for part, limit in limits.items()]
+            return ()
+        proxies = self.proxies
+        return delay(at("conn timeout"), proxies.conn_timeout) + delay(at("node timeout"), proxies.node_timeout)
 
-    def _opening(self, at: Place) -> list[Visit]:
+    def _opening(self, at: Server) -> Step:
         """The latency of a new connection, a request on it, and its response."""
-        latency_s = self.spec.network.internal_latency
-        return [Visit(at("latency"), ServiceDemand(constant=(_OPENING_WAYS + 1) * latency_s))] if latency_s else []
+        return delay(at("latency"), (_OPENING_WAYS + 1) * self.hosts.internode.latency)
 
-    def _way(self, at: Place) -> list[Visit]:
+    def _round(self, at: Server) -> Step:
         """The latency of a further message on a connection, and its response."""
-        latency_s = self.spec.network.internal_latency
-        return [Visit(at("latency"), ServiceDemand(constant=2 * latency_s))] if latency_s else []
+        return delay(at("latency"), 2 * self.hosts.internode.latency)
 
-    def _answered(self, at: Place) -> list[Visit]:
+    def _answered(self, at: Server) -> Step:
         """The gates that hold back the response of a server that is silent by now."""
-        return [Visit(at(gate), NOTHING) for gate in self.places.answers()]
-
-    @property
-    def _instant(self) -> Visit:
-        return Visit(self.stations.latency, NOTHING)
-
-    def _held(self, at: Place, visits: Sequence[Visit]) -> list[Visit]:
-        """Visits during which a worker process of the object server does nothing else."""
-        if not visits:
-            return []
-        return [Visit(at("worker"), NOTHING), *visits, Visit(at("worker"), NOTHING, releases=True)]
-
-    def _on_threads(self, at: Place, visits: Sequence[Visit]) -> list[Visit]:
-        """Visits in a thread of the object server."""
-        return [Visit(at("threads"), NOTHING), *visits, Visit(at("threads"), NOTHING, releases=True)]
+        return joined(check(at(gate)) for gate in self.places.answers())
 
     def _cpu(self, op: Op) -> ServiceDemand:
-        return self.hosts.cpu.get(op, NOTHING)
+        return self.hosts.cpu_demand(op)
 
-    def _bytes_of(self, kind: Kind, at: Place, pieces: int) -> list[Visit]:
+    def _bytes_of(self, kind: Kind, at: Server, pieces: int) -> Step:
         """The work of an object server on the bytes of one access."""
-        cpu = self._cpu(kind.op).of_bytes
-        return [Visit(at("cpu"), cpu.scaled(1 / (pieces * kind.accesses)))] if cpu.takes_time else []
+        return use(at("cpu"), self._cpu(kind.op).of_bytes.scaled(1 / (pieces * kind.accesses)))
 
-    def _access(self, kind: Kind, at: Place, demand: ServiceDemand, latency: ServiceDemand, pieces: int) -> list[Visit]:
+    def _access(self, kind: Kind, at: Server, demand: ServiceDemand, latency: ServiceDemand, pieces: int) -> Step:
         """An access to the drive with a part of a piece's bytes; a visit of many accesses takes the time of several."""
         parts = pieces * kind.accesses
         size = self.drives.write_size if kind.op == "PUT" else self.drives.read_size
@@ -402,24 +324,16 @@ class Routes:
             of.per_shard(parts) if kind.accesses <= MOST_SINGLE_ACCESSES else several(of, kind.accesses, pieces, size)
             for of in (demand, latency)
         )
-        visits = [Visit(self.stations.drive_latency, later)] if latency.takes_time else []
-        return [*visits, Visit(at("drive"), each)]
+        return access(at("drive"), each, use(self.stations.drive_latency, later))
 
-    def _invalidated(self, at: Place) -> list[Visit]:
+    def _invalidated(self, at: Server) -> Step:
         """The note that a suffix has changed (hashes.invalid), which is not synced: an access only without a cache."""
-        if not self._through:
-            return []
-        small = self.write.without_bytes
-        return [Visit(at("drive"), small)]
+        return access(at("drive"), self.write.without_bytes) if self._through else ()
 
     @property
     def _through(self) -> bool:
         """Whether data are written through to the drive."""
         return bool(self.drives.write_size)
-
-    def _parallel(self, branches: Sequence[Visit | tuple[Visit, ...]]) -> Stages:
-        chains = tuple(branch if isinstance(branch, tuple) else (branch,) for branch in branches)
-        return (Stage(chains, len(chains)),) if chains else ()
 
 
 def several(demand: ServiceDemand, visits: int, pieces: int, access_bytes: int) -> ServiceDemand:
@@ -432,6 +346,6 @@ def several(demand: ServiceDemand, visits: int, pieces: int, access_bytes: int) 
     )
 
 
-def _scaled(visits: Sequence[Visit], by: float) -> list[Visit]:
-    """Return the visits with demands of a fraction."""
-    return [replace(visit, demand=visit.demand.scaled(by)) for visit in visits]
+def _scaled(step: Step, by: float) -> Step:
+    """Return the step with demands of a fraction."""
+    return changed(step, lambda demand: demand.scaled(by))

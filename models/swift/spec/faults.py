@@ -32,7 +32,7 @@ class DriveFrozen(Outage):
 
     kind: Literal["drive_frozen"] = Field(description="Frozen drive: its server accepts requests but is silent.")
     drive: int = Field(ge=0, description="Number of the drive, counted host by host from 0.")
-    avoided_after: Silent = Field(None, description=f"Time until proxies avoid the drive; {_COMPUTED}.")
+    detected_after: Silent = Field(None, description=f"Time until proxies avoid the drive; {_COMPUTED}.")
 
 
 class HostDown(Outage):
@@ -47,7 +47,7 @@ class LinkDown(Outage):
 
     kind: Literal["link_down"] = Field(description="Link failure: a storage host is silent.")
     host: int = Field(0, ge=0, description="Number of the storage host, from 0.")
-    avoided_after: Silent = Field(None, description=f"Time until proxies avoid the host; {_COMPUTED}.")
+    detected_after: Silent = Field(None, description=f"Time until proxies avoid the host; {_COMPUTED}.")
 
 
 class ProxyDown(Outage):
@@ -67,9 +67,9 @@ Fault = Annotated[
 
 FAULTS = {
     "drive": FaultKind("drive_down", "outage", "drive"),
-    "frozen-drive": FaultKind("drive_frozen", "outage", "drive", settled={"avoided_after": 0.0}),
+    "frozen-drive": FaultKind("drive_frozen", "outage", "drive", settled={"detected_after": 0.0}),
     "host": FaultKind("host_down", "outage", "host"),
-    "link": FaultKind("link_down", "outage", "host", settled={"avoided_after": 0.0}),
+    "link": FaultKind("link_down", "outage", "host", settled={"detected_after": 0.0}),
     "proxy": FaultKind("proxy_down", "outage", "proxy", refuses=True, settled={"detected_after": 0.0}),
     "slow-drive": FaultKind("slow_drive", "slow", "drive"),
     "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),

@@ -7,31 +7,21 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from models.devices.drive_times import DriveTimes
-from models.network.service_demand import DRIVE_BANDWIDTH, Demand, ServiceDemand
-from models.shared.clients import CoreCount
+from models.devices.processors import BARE_COUNT, Cores
+from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
 from models.shared.presets import PRESETS_OF, with_preset
 from models.shared.prices import Price, PriceList
-from models.shared.store_spec import Link
+from models.shared.store_spec import Internode
 from models.swift.spec import presets
-from traces.operations import S3Op
+from traces.operations import Op, S3Op
 from traces.spec.field_notes import Basis, LinkRate, Unit
 from traces.spec.fit_bounds import Fit
 from traces.spec.units import MOST_COUNT, Bytes, BytesPerSecond, Seconds
 from traces.workload.distributions import Strict
 
-NOTHING = ServiceDemand()
-
 _PROXY_CONF = "Swift's default: etc/proxy-server.conf-sample"
 _OBJECT_CONF = "Swift's default: etc/object-server.conf-sample"
 _NIC = Basis("assumed: no limit", 1.25e8, 5e10)
-
-
-class SwiftLink(Link):
-    """The network between clients and proxies, and that between the servers."""
-
-    internal_latency: Annotated[Seconds, Fit(1e-7, 1.0, "s", "mean"), Basis("assumed: none", 5e-6, 5e-3)] = Field(
-        0.0, description="One-way latency between two servers; each of their requests opens a connection first."
-    )
 
 
 class Proxies(Strict):
@@ -41,7 +31,9 @@ class Proxies(Strict):
     count: Annotated[int, Basis("assumed: one proxy", 1, 1000)] = Field(
         1, ge=1, le=MOST_COUNT, description="Number of proxy servers, which take requests in turn."
     )
-    cores: CoreCount = Field(8, ge=1, description="Number of cores of a proxy, with a worker process on each.")
+    cores: Annotated[Cores, BARE_COUNT] = Field(
+        Cores(), description="Cores of a proxy, with a worker process on each; a bare number is their count."
+    )
     nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC, LinkRate()] = Field(
         0.0, ge=0, description="Bandwidth of a proxy's network interface in each direction; 0: no limit."
     )
@@ -73,6 +65,10 @@ class Proxies(Strict):
         60.0, description="Time for which a process of a proxy avoids a server after too many errors."
     )
 
+    def cpu_demand(self, op: Op) -> ServiceDemand:
+        """Return the CPU demand of a proxy for a request."""
+        return self.cores.at_speed(self.cpu.get(op, NOTHING))
+
     @model_validator(mode="before")
     @classmethod
     def _from_preset(cls, data: Any) -> Any:
@@ -92,7 +88,9 @@ class Hosts(Strict):
         le=MOST_COUNT,
         description="Number of zones, over which hosts are distributed in turn and replicas are spread.",
     )
-    cores: CoreCount = Field(8, ge=1, description="Number of cores of a host, which its servers use.")
+    cores: Annotated[Cores, BARE_COUNT] = Field(
+        Cores(), description="Cores of a host, which its servers use; a bare number is their count."
+    )
     nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC, LinkRate()] = Field(
         0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."
     )
@@ -115,6 +113,13 @@ class Hosts(Strict):
         {}, description="CPU time of an object server for a request, by operation; LIST: of a container server."
     )
     update_cpu: Demand = Field(NOTHING, description="CPU time of a container server for the update of a row.")
+    internode: Internode = Field(
+        Internode(), description="Network between the servers; each of their requests opens a connection first."
+    )
+
+    def cpu_demand(self, op: Op) -> ServiceDemand:
+        """Return the CPU demand of an object server for a request."""
+        return self.cores.at_speed(self.cpu.get(op, NOTHING))
 
     @model_validator(mode="before")
     @classmethod
@@ -210,7 +215,7 @@ class Stored(Strict):
     objects: Annotated[float, Unit("", "1e9"), Basis("assumed: an empty store", 1, 1e12)] = Field(
         0.0, ge=0, description="Number of objects; the fewer there are, the more new names need a new directory."
     )
-    bytes_each: Bytes | None = Field(
+    object_size: Bytes | None = Field(
         None, description="Mean size of an object, which the auditor reads; required with `auditor`."
     )
 

@@ -9,10 +9,11 @@ from pydantic import Field, model_validator
 from models.shared.background import BackgroundWork
 from models.shared.clients import ClientMachines
 from models.shared.faults import NoisyNeighbour, refuse_instant_failures
+from models.shared.protection import Protection
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
 from models.swift.spec.faults import Fault, ProxyDown
 from models.swift.spec.maintenance_sections import Auditor, Replicator
-from models.swift.spec.sections import Containers, Drives, Hosts, ObjectRing, Proxies, Stored, SwiftLink, SwiftPrices
+from models.swift.spec.sections import Containers, Drives, Hosts, ObjectRing, Proxies, Stored, SwiftPrices
 from traces.spec.field_notes import Basis
 from traces.spec.units import Fraction
 
@@ -24,7 +25,6 @@ class SwiftSpec(StoreSpec):
     client: ClientMachines = Field(
         ClientMachines(), description="Client machines: number, cores, NICs, placement, CPU times, policies."
     )
-    network: SwiftLink = Field(SwiftLink(), description="Network of clients, proxies and storage hosts.")
     proxies: Proxies = Field(Proxies(), description="Proxy servers: number, cores, CPU times, timeouts, hedged reads.")
     hosts: Hosts = Field(Hosts(), description="Storage hosts: number, zones, cores, server processes, CPU times.")
     drives: Drives = Field(Drives(), description="Drives of each storage host: number, and service times.")
@@ -59,21 +59,22 @@ class SwiftSpec(StoreSpec):
         return self.hosts.count * self.drives.count
 
     @property
+    def protection(self) -> Protection:
+        """Replicas, of which a write needs a majority, or fragments: one more than have all of an object's bytes."""
+        erasure, replicas = self.ring.erasure, self.ring.replicas
+        if erasure is None:
+            return Protection.replicas(replicas, (replicas + 1) // 2)
+        return Protection.erasure(erasure.data, erasure.parity, min(erasure.data + 1, erasure.data + erasure.parity))
+
+    @property
     def pieces(self) -> int:
         """Number of replicas, or of fragments, of an object."""
-        erasure = self.ring.erasure
-        return self.ring.replicas if erasure is None else erasure.data + erasure.parity
+        return self.protection.width
 
     @property
     def data_pieces(self) -> int:
         """Number of pieces that an object is read from, which have all of its bytes together."""
-        return 1 if self.ring.erasure is None else self.ring.erasure.data
-
-    @property
-    def write_quorum(self) -> int:
-        """Number of servers that must have written their piece: a majority, or one more than the data fragments."""
-        erasure = self.ring.erasure
-        return (self.pieces + 1) // 2 if erasure is None else min(erasure.data + 1, self.pieces)
+        return self.protection.data
 
     @model_validator(mode="after")
     def _parts_fit(self) -> SwiftSpec:
@@ -88,8 +89,8 @@ class SwiftSpec(StoreSpec):
             raise ValueError(f"containers.replicas is {self.containers.replicas}; there are {self.total_drives} drives")
         if self.client.on_storage_hosts:
             raise ValueError("client.placement: clients on storage hosts are not modelled; allowed is own")
-        if self.auditor is not None and self.stored.bytes_each is None:
-            raise ValueError("stored.bytes_each: is missing; the auditor reads objects of this size")
+        if self.auditor is not None and self.stored.object_size is None:
+            raise ValueError("stored.object_size: is missing; the auditor reads objects of this size")
         return self
 
     @model_validator(mode="after")

@@ -144,7 +144,9 @@ _FAULTS = {
     InputFault.ACTION: "action {at} has a target that does not exist, or a value out of range",
     InputFault.BACKGROUND: "background load {at} has an operation that is out of range, or a policy",
     InputFault.SHEET_ROUTE: "request {at} has a route that does not exist",
-    InputFault.SHEET_ARRIVAL: "request {at} has an arrival time that is not finite, or before that of the previous request",
+    InputFault.SHEET_ARRIVAL: (
+        "request {at} has an arrival time that is not finite, or before that of the previous request"
+    ),
     InputFault.SHEET_THINK: "request {at} has a think time that is negative or not finite",
     InputFault.SHEET_PHASE: "request {at} has an earlier phase than the previous request",
     InputFault.SHEET_VISITS: "request {at} has visits that the sheet does not contain",

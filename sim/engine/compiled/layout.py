@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.network.joined_table import JoinedTable
 from models.network.network import Network
 from models.network.retry_policy import Policy
 from models.network.station import Station
-from sim.engine.compiled.records import ACTION, GROUP, POSITION, ROUTE, STAGE, STATION, SUB_REQUESTS, Record
+from sim.engine.compiled.records import ACTION, GROUP, JOIN, POSITION, ROUTE, STAGE, STATION, SUB_REQUESTS, Record
 
 Ints = NDArray[np.int64]
 
@@ -103,20 +104,55 @@ def _policy(p: Policy) -> tuple[float, ...]:
 
 def _groups(network: Network) -> dict[str, NDArray[Any]]:
     """Return groups, their members, and the placement tables that they use."""
+    arrays = _GroupArrays()
     groups: list[tuple[int, ...]] = []
-    members: list[Ints] = [_ints([])]
-    placements: list[Ints] = [_ints([])]
-    first_member = first_row = 0
+    first_rows: dict[int, int] = {}
     for group in network.groups:
-        rows, columns = (0, 0) if group.table is None else network.placements[group.table].shape
-        groups.append((group.choice, *group.members.shape, first_member, rows, columns, first_row, group.identity))
-        members.append(group.members.ravel().astype(np.int64))
-        first_member += group.members.size
-        if group.table is not None:
-            placements.append(network.placements[group.table].ravel().astype(np.int64))
-            first_row += rows * columns
-    return {
-        "groups": _records(GROUP, groups),
-        "member_station": np.concatenate(members),
-        "placement_station": np.concatenate(placements),
-    }
+        joined, rows, columns, first_row, join = network.joined(group), 0, 0, 0, -1
+        count, positions = group.members.shape
+        first_member = arrays.add("member_station", group.members)
+        if joined is not None:
+            join, positions = arrays.add_join(joined, first_member), joined.shape[1]
+        elif group.table is not None:
+            table = np.asarray(network.placements[group.table])
+            rows, columns = table.shape
+            if group.table not in first_rows:
+                first_rows[group.table] = arrays.add("placement_station", table)
+            first_row = first_rows[group.table]
+        placed = rows, columns, first_row, join, group.identity
+        groups.append((group.choice, count, positions, first_member, *placed))
+    return {"groups": _records(GROUP, groups), "joins": _records(JOIN, arrays.joins), **arrays.joined()}
+
+
+class _GroupArrays:
+    """The arrays of numbers that groups refer to, while they grow.
+
+    Attributes:
+        joins: rows of the `JOIN` record.
+    """
+
+    def __init__(self) -> None:
+        names = ("member_station", "placement_station", "join_of_key", "near_coordinator", "joined_part")
+        self._parts: dict[str, list[Ints]] = {name: [_ints([])] for name in names}
+        self.joins: list[tuple[int, ...]] = []
+
+    def add(self, name: str, values: NDArray[Any]) -> int:
+        """Append values to an array, and return the index of the first."""
+        first = sum(map(len, self._parts[name]))
+        self._parts[name].append(values.ravel().astype(np.int64))
+        return first
+
+    def add_join(self, table: JoinedTable, first_coordinator: int) -> int:
+        """Append a joined table, and return the index of its join."""
+        self.joins.append((
+            *table.keyed.shape, self.add("placement_station", table.keyed),
+            *table.coordinators.shape, first_coordinator,
+            len(table.first_join), self.add("join_of_key", table.first_join),
+            table.near.shape[1], self.add("near_coordinator", table.near),
+            len(table.joins), self.add("joined_part", table.joins),
+        ))  # fmt: skip
+        return len(self.joins) - 1
+
+    def joined(self) -> dict[str, Ints]:
+        """Return the arrays by name."""
+        return {name: np.concatenate(parts) for name, parts in self._parts.items()}

@@ -7,6 +7,7 @@ its address leaves Python.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -137,8 +138,15 @@ SUB_REQUESTS = Record("SubRequestsLayout", "What a visit starts when it is over.
                                cancels="", first_kept="in kept_groups", end_kept=""))  # fmt: skip
 GROUP = Record("GroupLayout", "Alternatives bound at run time. With `rows`, members are columns of a placement table.",
                (*_numbers("int64", choice="", members="", positions="", first_member="in member_station",
-                          rows="0: members are stations", columns="", first_row="in placement_station"),
+                          rows="0: members are stations", columns="", first_row="in placement_station",
+                          join="below 0: none; otherwise members are coordinators, positions columns of a join"),
                 IDENTITY))  # fmt: skip
+JOIN = Record("JoinLayout", "A table joined from rows of keys and of coordinators; see models/network/joined_table.py.",
+              _numbers("int64", keys="", key_parts="", first_key="in placement_station",
+                       coordinators="of all epochs", coordinator_parts="", first_coordinator="in member_station",
+                       epochs="", first_of_epochs="in join_of_key; epoch after epoch",
+                       near="of each key", first_near="in near_coordinator; key after key",
+                       joins="", first_part="in joined_part; join after join"))  # fmt: skip
 ACTION = Record("ActionLayout", "An entry of the scenario.",
                 (*_numbers("int64", kind="", target="", member=""),
                  *_numbers("float64", at_s="", value="")))  # fmt: skip
@@ -175,6 +183,9 @@ PROGRAM = Record("Program", "Everything that is constant during a run.", (
     Array("sub_requests", SUB_REQUESTS), Array("kept_groups", "int64"),
     Array("groups", GROUP), Array("member_station", "int64", "or column; group after group, member after member"),
     Array("placement_station", "int64", "the tables that groups use, row after row"),
+    Array("joins", JOIN), Array("join_of_key", "int64", "that of a coordinator that is not near"),
+    Array("near_coordinator", "int64", "number within an epoch"),
+    Array("joined_part", "int64", "a station; below 0: -1 - part, those of the key before those of the coordinator"),
     Array("actions", ACTION),
     Array("backgrounds", BACKGROUND),
 ))  # fmt: skip
@@ -190,7 +201,9 @@ RESULTS = Record("Results", "The results for each request, background operation 
     )),
 ))  # fmt: skip
 
-RECORDS = (STATION, ROUTE, STAGE, POSITION, SUB_REQUESTS, GROUP, ACTION, LOOP, BACKGROUND, SHEET, PROGRAM, RESULTS)
+RECORDS = (
+    STATION, ROUTE, STAGE, POSITION, SUB_REQUESTS, GROUP, JOIN, ACTION, LOOP, BACKGROUND, SHEET, PROGRAM, RESULTS,
+)  # fmt: skip
 
 
 class KernelStatus(IntEnum):
@@ -249,12 +262,17 @@ def _codes(has: str) -> int:
     return sum(getattr(d, has) << i for i, d in enumerate(DISCIPLINES))
 
 
+def _constant(enum: type[IntEnum]) -> str:
+    """Return the beginning of an enum's constants in C, such as ``ACTION_KIND``."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", enum.__name__).upper()
+
+
 def header() -> str:
     """Return the declarations as a C header."""
     codes = "".join(f"    DISCIPLINE_{d.name} = {d.code},\n" for d in DISCIPLINES)
     enums = [f"enum {{ /* Discipline */\n{codes}    DISCIPLINES,\n}};"]
     enums += [
-        f"enum {{ /* {e.__name__} */\n" + "".join(f"    {e.__name__.upper()}_{m.name} = {m.value},\n" for m in e) + "};"
+        f"enum {{ /* {e.__name__} */\n" + "".join(f"    {_constant(e)}_{m.name} = {m.value},\n" for m in e) + "};"
         for e in ENUMS
     ]
     numbers = [f"#define {name} INT64_C({value})" for name, value in _NUMBERS.items()]

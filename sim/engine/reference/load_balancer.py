@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from models.network.network import Network
 from models.network.station import Choice, Group
 
@@ -11,12 +14,15 @@ from models.network.station import Choice, Group
 class LoadBalancer:
     """Picks members of one group.
 
-    `present` and `outstanding` are indexed by member or, if members depend on the key, by the member's first station.
+    `present` and `outstanding` are indexed by member or, if members are columns, by the member's first station.
     """
 
     def __init__(self, group: Group, network: Network, draw: Callable[[int], int]):
         self.group, self.draw = group, draw
-        self.placement = None if group.table is None else network.placements[group.table]
+        self.joined = network.joined(group)
+        self.placement: NDArray[np.int32] | None = None
+        if group.table is not None and self.joined is None:
+            self.placement = np.asarray(network.placements[group.table])
         names = len(group.members) if self.placement is None else len(network.stations)
         self.present = [True] * names
         self.outstanding = [0] * names
@@ -24,6 +30,8 @@ class LoadBalancer:
 
     def station(self, key_hash: int, member: int, position: int) -> int:
         """Return the station at a position of a member."""
+        if self.joined is not None:
+            return self.joined.station(key_hash % len(self.joined.keyed), member, position)
         station = self.group.members[member, position]
         if self.placement is not None:
             station = self.placement[key_hash % len(self.placement), station]

@@ -58,7 +58,7 @@ def test_check_of_a_sound_spec_has_no_warnings(capsys):
 
 DOUBTS = {
     "workload": {"rate": 10, "operations": 20, "object_size": "4KiB", "mix": {"GET": 0.7, "PUT": 30}},
-    "stored": {"objects": 1e6, "bytes_each": "4KiB"},
+    "stored": {"objects": 1e6, "object_size": "4KiB"},
     "hosts": {"cores": 4, "preset": "epyc-2-cores", "nic": "25GB/s"},
     "drives": {"count": 4, "preset": "nvme"},
     "scanner": {},

@@ -12,13 +12,13 @@ import sim.capacity.health
 from cli.main import main
 from cli.pages.plan import _objective, write_plan_page
 from cli.parse.slo import parse_slo
-from cli.tables.plan import contradiction_text, evidence, figure, found, plan_grids
-from cli.tables.timeline import millions
+from cli.tables.experiments.plan import contradiction_text, evidence, figure, found, plan_grids
+from cli.tables.experiments.timeline import millions
 from sim.capacity.contradictions import Contradiction
 from sim.capacity.growth import Growth
 from sim.capacity.health import assess
 from sim.capacity.plan import plan
-from tests.browser import CHROMIUM, opened
+from tests.browser import CHROMIUM, WIDTHS, opened
 from tests.paths import EXAMPLES
 from tests.specs import minio
 from traces.spec.spec_file import load_mapping, validated
@@ -211,7 +211,7 @@ def test_growth_that_does_not_fit_is_one_line(capsys, files):
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-@pytest.mark.parametrize("width", [1400, 800])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_charts_are_drawn(tmp_path, result, width):
     path = tmp_path / "plan.html"
     write_plan_page(result, path, "a plan")

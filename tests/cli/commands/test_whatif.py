@@ -16,7 +16,7 @@ import yaml
 from cli.main import main
 from cli.parse.slo import parse_slo
 from cli.parse.vary import parse_variation
-from cli.tables.whatif import findings, points_grids
+from cli.tables.experiments.whatif import findings, points_grids
 from models.store import load_spec
 from sim.experiments.sweep import simulated
 from sim.experiments.whatif import WhatIfExperiment

@@ -16,7 +16,7 @@ from models.network.service_demand import ServiceDemand
 from models.network.station import Station
 from models.store import compile_spec, load_spec
 from sim.demands.service_demands import mean_demands
-from tests.browser import CHROMIUM, opened
+from tests.browser import CHROMIUM, WIDTHS, opened
 from tests.ceph_clusters import ceph
 from tests.paths import EXAMPLES
 from traces.workload.generate import generate
@@ -136,7 +136,7 @@ def test_a_fork_longer_than_a_line_is_wrapped():
     assert [len(list(group)) for _, group in itertools.groupby(tops)] == [7, 7, 2]
 
 
-@pytest.mark.parametrize("width", [1400, 800])
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_the_text_of_a_box_fits_into_it(tmp_path, width):

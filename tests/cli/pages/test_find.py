@@ -12,9 +12,9 @@ from cli.main import main
 from cli.pages.find import write_best_page, write_limit_page, write_sensitivity_page
 from cli.parse.goal import parse_goal
 from cli.parse.slo import parse_slo
-from sim.experiments.find_best import find_best
-from sim.experiments.find_limit import find_limit
-from sim.experiments.goal import Target
+from sim.experiments.find.find_best import find_best
+from sim.experiments.find.find_limit import find_limit
+from sim.experiments.find.goal import OpLatency
 from sim.experiments.sensitivity import Effect, Screening
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
@@ -24,7 +24,7 @@ from tests.cli.pages.test_report import downloads, header_of, without_scripts
 from tests.cli.pages.test_whatif import CUT_OFF
 from tests.specs import minio
 
-P99 = Target("GET", "p99")
+P99 = OpLatency("GET", "p99")
 
 NASTY = "a</script><b>&\"'.yaml"
 SLOS = ["GET.p99<3ms", "GET.errors<1%"]

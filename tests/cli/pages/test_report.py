@@ -19,12 +19,12 @@ from cli.commands.report import write_report
 from cli.figures import runs as figures
 from cli.main import main
 from cli.pages.page import Header, Section, write_page
-from cli.tables.comparison import comparison_grid
+from cli.tables.forecast.runs import stations_grid, summary_grid
 from cli.tables.grid import Grid, rich_table
-from cli.tables.runs import stations_grid, summary_grid
+from cli.tables.measured.comparison import comparison_grid
 from models.store import load_spec
 from sim.simulate import simulate
-from tests.browser import CHROMIUM, opened
+from tests.browser import CHROMIUM, WIDTHS, opened
 from tests.paths import EXAMPLES
 from tests.runs import run_of
 from traces.errors import InputError
@@ -281,7 +281,7 @@ def test_more_than_two_runs_are_refused(tmp_path, capsys):
     assert "one or two Runs, not 3" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("width", [1400, 800])
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(("count", "charts"), [(1, 5), (2, 6)])
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
@@ -300,7 +300,7 @@ def test_every_chart_is_drawn_without_an_error_or_a_request(tmp_path, count, cha
         assert page.evaluate("document.querySelector('h1').textContent") == f"Title {NASTY}"
 
 
-@pytest.mark.parametrize("width", [1400, 800])
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_bars_of_an_attribution_are_drawn_with_exact_values(tmp_path, width):

@@ -14,10 +14,10 @@ from cli.figures.whatif import cost_against_tail, curve, differences, heat_map
 from cli.pages.whatif import write_whatif_page
 from cli.parse.slo import parse_slo
 from cli.parse.vary import parse_variation
-from cli.tables.measures import measures_of
+from cli.tables.experiments.measures import measures_of
 from sim.experiments.sweep import Settings
 from sim.experiments.whatif import WhatIfExperiment, whatif
-from tests.browser import CHROMIUM, opened
+from tests.browser import CHROMIUM, WIDTHS, opened
 from tests.cli.pages.test_report import downloads, header_of, without_scripts
 from tests.paths import EXAMPLES
 from traces.spec.spec_file import load_mapping, override
@@ -189,7 +189,7 @@ def test_figures_of_a_page_depend_on_the_varied_fields(one, two, sampled, tmp_pa
     assert headings["sampled"] == ["All points", *last]
 
 
-@pytest.mark.parametrize("width", [1400, 800])
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_every_figure_fits_its_card_and_has_data(one, two, sampled, tmp_path, width):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.tables.comparison import comparison_grid
+from cli.tables.measured.comparison import comparison_grid
 from tests.runs import run_of
 from validate.compare.compare import compare
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.tables.failures import described, failing
+from cli.tables.experiments.failures import described, failing
 
 
 @pytest.mark.parametrize(
@@ -25,9 +25,9 @@ def test_failures_of_different_kinds_read_differently(failure, event, text):
 
 def test_failing_requests_come_with_what_would_help():
     row = {"failure": "host", "event": {"kind": "host_down", "host": 0, "at": 1.0}, "errors": 0.165}
-    helped = [{"set": {"distribution": "proxy"}, "errors": 0.0}, {"set": {"gateways.redispatch": True}, "errors": 0.01}]
+    helped = [{"set": {"balance": "proxy"}, "errors": 0.0}, {"set": {"gateways.redispatch": True}, "errors": 0.01}]
     assert failing(row | {"remedies": helped}) == (
-        "While host 0 is down, 16.5% of the requests fail; it would help to set distribution=proxy (none would) or "
+        "While host 0 is down, 16.5% of the requests fail; it would help to set balance=proxy (none would) or "
         "gateways.redispatch=true (1.0% would)."
     )
     assert "no change that was simulated would halve that" in failing(row | {"remedies": []})

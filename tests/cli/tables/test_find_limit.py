@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from cli.tables.find import estimate, limit_grid, limit_opening, limit_sure
-from sim.experiments.find_limit import InfeasibleTrial, Limit, SureValues
+from cli.tables.experiments.find import estimate, limit_grid, limit_opening, limit_sure
+from sim.experiments.find.find_limit import FoundLimit, InfeasibleTrial, SureValues
 
 
-def limit(value: float, sure: tuple[float | None, float | None], find: str = "max", **changes: Any) -> Limit:
+def limit(value: float, sure: tuple[float | None, float | None], find: str = "max", **changes: Any) -> FoundLimit:
     trials = [InfeasibleTrial(v, v <= value, False, "no") for v in (value, value * 1.01)]
     of_path = (find, "workload.rate", "1/s", "limit", value, value * 1.01, f"workload.rate={value}")
-    found = Limit(
+    found = FoundLimit(
         *of_path, SureValues(*sure), True, [], 0, 5, list(trials), None, 0.0, [], None, None, (), []
     )  # fmt: skip
     return replace(found, **changes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.tables.steadiness import points_lines, unsettled_lines
+from cli.tables.forecast.steadiness import points_lines, unsettled_lines
 from sim.replication.steadiness import Unsettled
 
 START = Unsettled("start", 4.0, "PUT", "op/s", ratio=2.14)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from cli.tables.uncertainty import band_notes
+from cli.tables.forecast.uncertainty import band_notes
 from sim.experiments.uncertainty import FigureBand, UncertaintyBand
 
 BAND = FigureBand(1.0, 1.1, 0.9, 1.3)

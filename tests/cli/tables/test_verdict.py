@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cli.tables.forecast.verdict import few_note, quantile, verdict_line
 from cli.tables.operations import ordered
-from cli.tables.verdict import few_note, quantile, verdict_line
 from sim.replication.slo import Slo
 from sim.verdict.first_saturated import Saturation
 from sim.verdict.stretches import FailingStretch, Jam

@@ -108,7 +108,7 @@ def test_a_dead_node_refuses_its_clients_and_is_not_missed_otherwise(op):
 
 
 def test_a_silent_copy_is_waited_for_only_where_the_quorum_needs_it():
-    fault, more = {"kind": "link_down", "host": 1, "detected_after": 30}, {"distribution": "single"}
+    fault, more = {"kind": "link_down", "host": 1, "detected_after": 30}, {"balance": "single"}
     (before, during, _), failed, _ = failed_at("GET", fault, **more)
     assert not np.concatenate(failed).any()
     assert during.max() < 1  # another copy is there
@@ -119,10 +119,10 @@ def test_a_silent_copy_is_waited_for_only_where_the_quorum_needs_it():
 
 def test_without_a_quorum_copies_go_to_another_node():
     one = [{"kind": "host_down", "host": 2, "at": 0.5}]
-    spec = cluster(hosts={"count": 4}, distribution="single", quorum=2, faults=one)
+    spec = cluster(hosts={"count": 4}, balance="single", quorum=2, faults=one)
     assert not ran(spec, "PUT")[1].any()
     three = [{"kind": "host_down", "host": h, "at": 0.5} for h in (1, 2, 3)]
-    assert ran(cluster(hosts={"count": 4}, distribution="single", quorum=2, faults=three), "PUT")[1][1:].all()
+    assert ran(cluster(hosts={"count": 4}, balance="single", quorum=2, faults=three), "PUT")[1][1:].all()
 
 
 @pytest.mark.parametrize("fault", [{"kind": "host_down", "host": 1}, {"kind": "link_down", "host": 2}])

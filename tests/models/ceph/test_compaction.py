@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.ceph.mechanisms.compaction import bursts, slow_write_fraction, write_amplification, written_per_byte
+from models.ceph.mechanisms.compaction import bursts, slow_write_fraction, written_per_byte
 from models.ceph.mechanisms.releases import RELEASES
 from models.ceph.mechanisms.rocksdb import level_targets, place, rocksdb_defaults
 
@@ -25,6 +25,11 @@ def rates(found, on_slow):
     """Bytes read and written a second on one device."""
     mine = [burst for burst in found if burst.on_slow is on_slow]
     return sum(b.read_bytes / b.every_s for b in mine), sum(b.write_bytes / b.every_s for b in mine)
+
+
+def write_amplification(options, placed):
+    """Bytes that flushes and compactions write for each user byte, without the write-ahead log."""
+    return sum(written_per_byte(options, placed)) / options.compression_ratio
 
 
 def test_flushes_and_compactions_come_as_often_as_the_options_say():

@@ -10,7 +10,7 @@ import pytest
 
 from models.ceph.spec.object_size import object_bytes
 from models.network.network import Network
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.store import compile_spec, load_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
@@ -110,7 +110,7 @@ def test_put_waits_for_the_slowest_member():
 
 def with_slow(network: Network, station: int) -> Network:
     """The network with a station a thousand times slower."""
-    return dataclasses.replace(network, scenario=(Action(Kind.SPEED, station, value=1e-3),))
+    return dataclasses.replace(network, scenario=(Action(ActionKind.SPEED, station, value=1e-3),))
 
 
 def test_get_of_a_replica_reads_from_one_osd():
@@ -195,8 +195,8 @@ def test_objects_of_a_window_are_under_way_together_and_windows_one_after_the_ot
     # So many hosts that no two parts of this object share one.
     spec = ceph("hosts.count=150", "hosts.drives=1", "pools.pg_num=4096", *WITH_DB)
     network, requests = compiled(spec, "PUT", 16 * MIB)
-    row = network.placements[0][int(requests.key_hash[0]) % len(network.placements[0])]
-    drives = [k for k in row if network.stations[k].role == "drive"][:12]
+    row = [k for table in network.placements[:4] for k in table[int(requests.key_hash[0]) % len(table)]]
+    drives = [k for k in row if network.stations[k].role == "drive"]
     assert len(set(drives)) == 12, "another key, please"
     assert latency_s(spec, "PUT", 16 * MIB) == pytest.approx(put_s(WRITE + LOG, LOG), rel=1e-4)
     window_s = HOP + WRITE_CPU + HOP + WRITE_CPU + WRITE + LOG + HOP + HOP
@@ -354,7 +354,7 @@ def test_filestore_writes_every_byte_twice():
 def test_shards_and_placement_groups_are_spread_evenly():
     spec = ceph("pools.data=ec 4+2", "buckets.shards=8", "workload.buckets=4", "pools.pg_num=512")
     network, _ = compiled(spec, "PUT")
-    table = network.placements[0]
+    table = np.hstack(network.placements)
     tokens = np.bincount([k for k in table.ravel() if network.stations[k].role == "index shard"])
     assert len(set(tokens[tokens > 0])) == 1
     assert (tokens > 0).sum() == 32
@@ -383,7 +383,7 @@ def test_writes_that_wait_for_each_others_deferred_writes_go_on():
 def test_reads_served_from_caches_need_no_drive():
     quincy = EXAMPLES / "ceph" / "nvme-quincy.yaml"
     few = ["workload.mix={GET: 1}", "workload.operations=200", "workload.clients=10", "workload.object_size=4KiB"]
-    cached, mixed = (load_spec(quincy, [*few, f"stored.warm={warm}"]) for warm in ("1", "0.5"))
+    cached, mixed = (load_spec(quincy, [*few, f"osd.cache.hit_ratio={warm}"]) for warm in ("1", "0.5"))
     read_s = [simulate(spec).stations.to_pylist() for spec in (cached, mixed)]
     drives = [sum(row["utilization"] for row in rows if row["role"] == "drive") for rows in read_s]
     assert drives[0] < drives[1] / 2
@@ -438,9 +438,9 @@ def test_what_a_gateway_has_does_not_reach_the_caches_of_osds():
     assert names == ["GET", "GET cached at gateway", "GET", "GET cached", "GET cached"]
 
 
-def test_a_cache_of_osds_is_an_alternative_to_a_warm_fraction() -> None:
-    with pytest.raises(InputError, match=r"stored\.warm.*osd\.cache"):
-        ceph("osd.cache.size=1GiB", "stored.warm=0.5")
+def test_a_cache_of_osds_has_a_size_or_a_hit_ratio() -> None:
+    with pytest.raises(InputError, match=r"osd\.cache: hit_ratio: size"):
+        ceph("osd.cache.size=1GiB", "osd.cache.hit_ratio=0.5")
 
 
 def test_reads_that_a_cache_serves_do_not_wait_for_writes():
@@ -449,7 +449,7 @@ def test_reads_that_a_cache_serves_do_not_wait_for_writes():
     for warm in (0.999, 1.0):
         spec = ceph(
             "hosts.count=2", "hosts.drives=2", "pools.data=replica 2", "pools.index_replicas=2", "device=hdd-7k2",
-            'db={"device": "nvme"}', f"stored.warm={warm}", "workload.rate=640", "workload.operations=2000",
+            'db={"device": "nvme"}', f"osd.cache.hit_ratio={warm}", "workload.rate=640", "workload.operations=2000",
             "workload.object_size=256KiB", "workload.mix={GET: 0.5, PUT: 0.5}",
         )  # fmt: skip
         run = simulate(spec, seed=1)

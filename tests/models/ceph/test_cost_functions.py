@@ -115,7 +115,8 @@ def test_get_gets_slower_as_onodes_leave_the_cache_and_reads_go_to_the_disks():
     assert spilled[1] > spilled[0] + 1e-3
     recent = latencies_s("GET", "release=luminous", "stored.working_set=1e5", objects=(3e8,))[0]
     assert recent < spilled[1] - 1e-3
-    warm = latencies_s("GET", "release=luminous", "stored.working_set=1e5", "stored.warm=0.75", objects=(3e8,))[0]
+    hits = "osd.cache.hit_ratio=0.75"
+    warm = latencies_s("GET", "release=luminous", "stored.working_set=1e5", hits, objects=(3e8,))[0]
     assert warm < 0.6 * recent
 
 
@@ -274,9 +275,12 @@ def clusters(draw: st.DrawFn) -> dict[str, object]:
             "count": draw(st.integers(1, 6)), "collocated": draw(flag), "cores": draw(st.integers(1, 8)),
             "tls": draw(flag), "frontend": draw(st.sampled_from(["beast", "civetweb"])),
             "threads": draw(st.integers(1, 4)),
-            "balance": draw(st.sampled_from(["round robin", "random", "least outstanding", "power of two"])),
+            "balance": draw(st.sampled_from(["round_robin", "random", "least_outstanding", "power_of_two"])),
         },
-        "osd": {"backend": draw(st.sampled_from(["bluestore", "filestore"]))},
+        "osd": {
+            "backend": draw(st.sampled_from(["bluestore", "filestore"])),
+            "cache": {"hit_ratio": draw(st.sampled_from([0, 0.5]))},
+        },
         "bluestore": {"deferred_batch_ops": draw(st.sampled_from([1, 2, 64]))},
         "filestore": {"flusher_ios": draw(st.sampled_from([1, 2, 500]))},
         "pools": {
@@ -284,8 +288,9 @@ def clusters(draw: st.DrawFn) -> dict[str, object]:
             "failure_domain": draw(st.sampled_from(["host", "osd"])), "fast_read": draw(flag),
         },
         "buckets": {"shards": draw(st.integers(1, 200))},
-        "stored": {"objects": draw(st.sampled_from([0.0, 1e4, 1e6, 1e8, 1e10])), "warm": draw(st.sampled_from([0, .5])),
-                   "churn": draw(st.sampled_from([0, 1]))},
+        "stored": {
+            "objects": draw(st.sampled_from([0.0, 1e4, 1e6, 1e8, 1e10])), "churn": draw(st.sampled_from([0, 1])),
+        },
     }  # fmt: skip
     if draw(flag):
         spec["db"] = {"device": draw(st.sampled_from(sorted(PRESETS))), "size": draw(st.integers(1, 1 << 38))}
@@ -343,7 +348,7 @@ def test_any_cluster_is_simulated_alike_on_both_engines_or_refused_in_one_line(d
         ("pools.failure_domain=rack", "pools.failure_domain"),
         ("buckets.shards=0", "buckets.shards"),
         ("stored.objects=-1", "stored.objects"),
-        ("stored.warm=1.5", "stored.warm"),
+        ("osd.cache.hit_ratio=1.5", "osd.cache.hit_ratio"),
         ("stored.working_set=0", "stored.working_set"),
         ("racks=3", "racks"),
     ],

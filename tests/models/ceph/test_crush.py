@@ -2,17 +2,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from models.ceph.mechanisms.crush import NO_OSD, place, recovery
-from models.ceph.mechanisms.redundancy import Protection
+from models.ceph.mechanisms.crush import NO_OSD, place
+from tests.profiles import examples
 from traces.errors import InputError
 
 shapes = st.tuples(st.integers(1, 6), st.integers(6, 9), st.integers(1, 5), st.sampled_from(["osd", "host"]))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(shapes, st.integers(0, 2**32))
 def test_each_failure_domain_has_at_most_one_osd(shape, seed):
     width, hosts, drives, domain = shape
@@ -63,7 +63,7 @@ def test_a_placement_group_s_osds_do_not_depend_on_how_many_there_are():
     assert (place(9000, 3, 10, 3)[:100] == place(100, 3, 10, 3)).all()
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.sets(st.integers(0, 39), min_size=1, max_size=6), st.sampled_from(["osd", "host"]))
 def test_an_osd_that_is_out_moves_only_what_it_had(down, domain):
     before = place(300, 3, 10, 4, domain)
@@ -123,14 +123,3 @@ def test_of_weight_an_osd_gains_only():
 def test_what_cannot_be_placed_is_refused(arguments, message):
     with pytest.raises(InputError, match=message):
         place(**{"pgs": 10, "width": 6, "hosts": 7, "drives_per_host": 2} | arguments)
-
-
-def test_recovery_reads_as_many_chunks_as_hold_data_and_writes_the_lost_ones():
-    table = np.array([[0, 2, 4], [2, 0, 5], [1, 3, 5], [3, 4, 1]], np.int32)
-    replica = recovery(table, {0}, Protection(replicas=3), 10.0)
-    assert (replica.read_bytes, replica.written_bytes) == (20, 20)
-    coded = recovery(table, {0}, Protection(data=2, parity=1), 10.0)
-    assert (coded.read_bytes, coded.written_bytes) == (40, 20)
-    # Two chunks lost at once are rebuilt from one set of reads.
-    both = recovery(table, {0, 2}, Protection(data=2, parity=1), 10.0)
-    assert (both.read_bytes, both.written_bytes) == (40, 40)

@@ -10,7 +10,7 @@ import pytest
 from models.ceph.compile import compile
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.demands.disk_load import DiskLoad, disk_load, disk_queue
-from models.devices.waiting import busy_s
+from models.devices.hdd_scheduling import busy_s
 from tests.ceph_clusters import ceph, latency_s
 from traces.trace import Pacing, Trace
 from traces.workload.generate import generate
@@ -73,7 +73,7 @@ def test_reads_between_writes_cost_seeks():
     assert mixed.write_fraction == pytest.approx(210 / 390, rel=0.03)
     assert mixed.random_fraction(0.5) == pytest.approx(0.73, abs=0.01)  # a published cluster wants 0.75
     assert load("workload.mix={PUT: 1}").random_fraction(0.5) == 0.5
-    assert load(MIX, "stored.warm=1").random_fraction(0.5) == 0.5
+    assert load(MIX, "osd.cache.hit_ratio=1").random_fraction(0.5) == 0.5
     assert load("workload.mix={HEAD: 1}") == DiskLoad()
     assert DiskLoad(0.25).random_fraction(1) == 1
     seeks = [

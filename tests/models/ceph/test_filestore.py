@@ -24,20 +24,6 @@ def test_directories_get_deeper_sixteenfold():
     assert [STORE.directory_levels(n) for n in (0, 320, 321, 5120, 5121, 81920, 81921)] == [0, 0, 1, 1, 2, 2, 3]
 
 
-def test_all_directories_of_a_level_split_together():
-    assert STORE.splits(100, 320) == 0
-    assert STORE.splits(100, 321) == 1
-    assert STORE.splits(321, 6000) == 16
-    assert STORE.splits(100, 100_000) == 1 + 16 + 256
-    assert STORE.splits(6000, 6000) == 0
-
-
-@given(st.floats(0, 1e7), st.floats(0, 1e7), st.floats(0, 1e7))
-def test_splits_add_up(a, b, c):
-    low, middle, high = sorted([a, b, c])
-    assert STORE.splits(low, high) == STORE.splits(low, middle) + STORE.splits(middle, high)
-
-
 def test_every_byte_is_written_twice():
     plan = STORE.write_plan(1 << 20)
     assert plan.file_bytes == 1 << 20

@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from models.ceph.cluster.placement_rows import Rows
+from models.ceph.cluster.placement_rows import PlacementRows
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.failures import FAULTS
 from models.ceph.faults.fault_timeline import fault_timeline
 from models.ceph.faults.recovery import duration_s, failed_osds, is_backfill, missed_writes, returning
 from models.ceph.spec.spec import CephSpec
 from models.store import spec_of
+from tests.profiles import examples
 
 OBJECT_BYTES = 4096
 WORKLOAD = {"rate": 100, "duration": 60, "object_size": "4KiB", "mix": {"PUT": 3, "GET": 6, "DELETE": 1}}
@@ -40,7 +41,7 @@ def ceph(event: dict[str, Any], **sections: Any) -> CephSpec:
 def work(spec: CephSpec) -> tuple[np.ndarray, np.ndarray, float]:
     """The drive time and chunks of each OSD, and the duration."""
     costs, fault = CostFunctions(spec, OBJECT_BYTES), spec.faults[0]
-    moved = returning(failed_osds(fault, spec), missed_writes(fault, spec), spec, costs, Rows(spec))
+    moved = returning(failed_osds(fault, spec), missed_writes(fault, spec), spec, costs, PlacementRows(spec))
     return *moved, duration_s(moved, spec, costs)
 
 
@@ -88,7 +89,7 @@ def test_backfill_compares_all_objects():
     assert compared == pytest.approx(1.4 * logged)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(1, 1000), st.sampled_from(["pacific", "quincy", "reef", "squid"]))
 def test_more_writes_take_longer(written, release):
     short, long = (work(ceph({"missed_writes": n}, release=release))[2] for n in (written, 2 * written))

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -32,6 +32,7 @@ from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Failure, Outcome, Program
 from sim.engine.reference import engine as simpy_engine
 from tests.networks import closed, poisson
+from tests.profiles import examples
 from tests.sim.engine.test_engines import assert_identical
 from traces.errors import InputError
 
@@ -108,7 +109,7 @@ def test_buckets_that_cross_the_limit_together_wait_for_each_other():
     assert [e.at_s for e in alone[1:]] == [e.end_s for e in alone[:-1]]
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(
     st.sampled_from(RELEASES), st.floats(0.1, 5000), st.floats(0, 1e6), st.floats(0, 1e8), st.integers(1, 64),
     st.integers(1, 6), st.integers(1, 4),
@@ -181,7 +182,7 @@ def network(gates: Gates, events: list[Reshard]) -> Network:
     """Closed-loop clients whose PUTs pass the gates and then take 50 ms."""
     work = Station("osd", "osd", Discipline.INFINITE_SERVER)
     stations = (work, *gates.stations(0))
-    put = Route("PUT", (single(gates.visit(), Visit(0, ServiceDemand(constant=PUT_S))),))
+    put = Route("PUT", (single(*gates.passage(), Visit(0, ServiceDemand(constant=PUT_S))),))
     return Network(stations, (put,), groups=(gates.choice(),), scenario=gates.scenario(events))
 
 
@@ -241,7 +242,7 @@ def test_only_the_bucket_that_is_resharded_is_blocked():
     # Stations: the OSD, then a passage and two gates for each of two buckets; a row of the table is a bucket's.
     table = np.array([[1, 2, 3], [4, 5, 6]], np.int32)
     gates = [Gates(0, first, 2, 5.0, 10, columns=(0, 0)) for first in (1, 4)]
-    put = Route("PUT", (single(gates[0].visit(), Visit(0, ServiceDemand(constant=PUT_S))),))
+    put = Route("PUT", (single(*gates[0].passage(), Visit(0, ServiceDemand(constant=PUT_S))),))
     stations = (Station("osd", "osd", Discipline.INFINITE_SERVER), *gates[0].stations(0), *gates[1].stations(1))
     scenario = gates[0].scenario([dataclasses.replace(blocked(2), at_s=1.0)]) + gates[1].scenario([])
     both = Network(stations, (put,), (table,), groups=(gates[0].choice(),), scenario=scenario)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from models.ceph.demands.state import ONODE_BYTES, StateInputs, cache_bytes, events, state_at
 from models.ceph.mechanisms.rocksdb import level_targets, rocksdb_defaults
+from tests.profiles import examples
 from traces.errors import InputError
 
 GB, KIB, GIB = 1e9, 1 << 10, 1 << 30
@@ -98,7 +99,7 @@ def test_without_block_db_nothing_spills_and_all_lookups_are_on_the_data_device(
 ALL_EVENTS = {event.name: event.objects for event in events(BILLION, 0, 2 * 10**9)}
 
 
-@settings(deadline=None, max_examples=40)  # each bisects eight effects
+@examples(40)  # each bisects eight effects
 @given(st.integers(0, 10**9), st.integers(0, 10**9))
 def test_events_are_those_of_the_range_in_order(low, more):
     found = events(BILLION, low, low + more)

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from models.devices.devices import PRESETS, Device, DeviceField, write_amplification
 from models.devices.hdd import Hdd, Seek
+from tests.profiles import examples
 
 DEVICE = TypeAdapter(DeviceField)
 SIZE = np.array([4096])
@@ -163,7 +164,7 @@ def test_rates_fall_in_proportion_to_the_tracks_and_blocks_fill_them():
     assert inner.access("read").per_byte == pytest.approx(float((1 / rate[7500:]).mean()), rel=1e-3)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.sampled_from(DISKS), st.floats(0.02, 0.98), st.integers(1, 64))
 def test_fuller_disks_are_slower_and_a_longer_queue_is_faster(name, fraction, depth):
     device = PRESETS[name]

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-import models.bob.disk_order
-import models.minio.cluster.disk_order
-import models.swift.cluster.disk_order
+import models.bob.compile
+import models.minio.compile
+import models.swift.compile
 from models.devices.devices import DEVICE_PRESETS
 from models.devices.drive_times import DriveTimes
-from models.devices.waiting import busy_s
+from models.devices.hdd_scheduling import busy_s
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.store import Spec, compile_spec, spec_of, store_of
@@ -25,11 +25,11 @@ assert DISK is not None
 
 CPU = {"GET": 1e-5, "PUT": 1e-5}
 STORES: dict[str, tuple[Any, dict[str, Any], float]] = {
-    # The module with the order of accesses, further sections, and how many accesses of a client wait.
+    # The module with the queues of its hard disks, further sections, and how many accesses of a client wait.
     # MinIO waits for 8 drives of a set: 8 / (1 + 1/2 + ... + 1/8) of the accesses of a request are in progress.
-    "minio": (models.minio.cluster.disk_order, {"hosts": {"count": 4, "cpu": CPU}}, 2.943),
-    "swift": (models.swift.cluster.disk_order, {"hosts": {"count": 4, "cpu": CPU}, "proxies": {"cpu": CPU}}, 1),
-    "bob": (models.bob.disk_order, {"hosts": {"count": 4, "cpu": CPU}, "vdisks": {"replicas": 1}}, 1),
+    "minio": (models.minio.compile, {"hosts": {"count": 4, "cpu": CPU}}, 2.943),
+    "swift": (models.swift.compile, {"hosts": {"count": 4, "cpu": CPU}, "proxies": {"cpu": CPU}}, 1),
+    "bob": (models.bob.compile, {"hosts": {"count": 4, "cpu": CPU}, "vdisks": {"replicas": 1}}, 1),
 }
 DRIVES = 8
 
@@ -52,13 +52,13 @@ def waiting(spec: Any, trace: Trace) -> float:
         found.append(depth)
         return store_of(spec).compile(spec, trace, depth)
 
-    STORES[spec.store][0].disk_queue(spec, trace).compiled(trace, compile_at)
+    STORES[spec.store][0].hdd_queue_of(spec, trace).compiled(trace, compile_at)
     return found[-1] if len(found) != 2 or found[-1] == 32 else found[0]
 
 
 def at_load(spec: Any) -> Any:
     trace = generate(spec.workload, 0)
-    drives = STORES[spec.store][0].with_waiting(spec, waiting(spec, trace)).drives
+    drives = spec.drives.at_depth(waiting(spec, trace))
     assert isinstance(drives, DriveTimes)
     return drives
 

@@ -106,7 +106,7 @@ def test_the_nic_of_clients_by_hand(op):
     assert slow - unlimited == pytest.approx(size / NIC)
     local = ran(cluster(client={"placement": "storage_hosts"}), op, size)[0].end_s[0]
     assert unlimited - local == pytest.approx(size / NIC / 4)
-    proxied = [cluster(client={"placement": place}, distribution="proxy") for place in ("own", "storage_hosts")]
+    proxied = [cluster(client={"placement": place}, balance="proxy") for place in ("own", "storage_hosts")]
     own, on_hosts = (ran(spec, op, size)[0].end_s[0] for spec in proxied)
     assert own == pytest.approx(on_hosts)
 
@@ -115,14 +115,14 @@ def test_the_nic_of_clients_by_hand(op):
 def test_clients_of_their_own_host_use_no_network(op):
     """The transfer between client and host, on network and NIC in parallel, takes no time."""
     on_hosts = {"client": {"placement": "storage_hosts"}, "network": {"latency": 0.01, "bandwidth": 1e8}}
-    local, other = (ran(cluster(distribution=d, **on_hosts), op, MIB)[0].end_s[0] for d in ("local", "round_robin"))
+    local, other = (ran(cluster(balance=d, **on_hosts), op, MIB)[0].end_s[0] for d in ("local", "round_robin"))
     assert other - local == pytest.approx(2 * 0.01 + max(MIB / 1e8, 3 / 4 * MIB / NIC))
 
 
 @pytest.mark.parametrize("client", [{}, {"placement": "storage_hosts", "hosts": [0]}])
 def test_clients_elsewhere_have_no_host_of_their_own(client):
-    with pytest.raises(InputError, match="distribution: local requires clients on all hosts"):
-        cluster(distribution="local", client=client)
+    with pytest.raises(InputError, match="balance: local requires clients on all hosts"):
+        cluster(balance="local", client=client)
 
 
 def test_clients_on_the_only_host_use_no_nic():
@@ -233,11 +233,11 @@ def test_faster_cores_take_less_time():
 
 
 def test_requests_arrive_at_hosts_as_distributed():
-    for distribution, fewest in (("round_robin", 25), ("dns", 10), ("proxy", 25), ("single", 0)):
-        outcome, network = ran(cluster(distribution=distribution), "HEAD", 1, 100)
+    for balance, fewest in (("round_robin", 25), ("dns", 10), ("proxy", 25), ("single", 0)):
+        outcome, network = ran(cluster(balance=balance), "HEAD", 1, 100)
         served = [v for s, v in zip(network.stations, outcome.visits, strict=True) if s.role == "host cpu"]
         assert sum(served) == 100 and min(served) >= fewest
-        assert (max(served) == 100) == (distribution == "single")
+        assert (max(served) == 100) == (balance == "single")
 
 
 def test_a_host_outside_the_set_has_no_drives_of_its_own():
@@ -254,7 +254,7 @@ def test_a_host_outside_the_set_has_no_drives_of_its_own():
     "spec",
     [
         cluster(drives={"direct": True}), cluster(32, 1), cluster(3, 4, erasure={"set_size": 6}),
-        cluster(distribution="proxy", proxy={"cpu": "0.1ms", "nic": "1GB/s"}, client={"hedge": {"after": "5ms"}}),
+        cluster(balance="proxy", proxy={"cpu": "0.1ms", "nic": "1GB/s"}, client={"hedge": {"after": "5ms"}}),
         cluster(hosts={"internode": {"call": "50us", "latency": WAY_S, "lock_conflict_fraction": 0.2}, "tls": "0.1ms"}),
         cluster(pools=[{"hosts": {"count": 2, "nic": NIC}, "drives": {"count": 3, **FREE}}]),
     ],
@@ -283,7 +283,7 @@ def test_the_demands_of_links_and_drives_are_known_without_simulation():
 def test_the_limit_of_requests_refuses_at_once_since_2024_08():
     trace = trace_of(["GET"] * 50, [f"k{i}" for i in range(50)], size_bytes=4096)
     for release, refused in (("2026-02-12", True), ("2024-01-01", False)):
-        spec = cluster(release=release, hosts={"requests_max": 8})
+        spec = cluster(release=release, hosts={"max_requests": 8})
         outcome = compiled_engine.run(Program.of(*compile_spec(spec, trace), 0))
         assert (outcome.failure > 0).any() == refused
 

@@ -7,7 +7,7 @@ import pytest
 
 from models.minio.requests.parts import longest_s
 from models.minio.spec.faults import hosts_down
-from models.minio.spec.layout import write_quorum
+from models.minio.spec.layout import protection
 from models.network.service_demand import ServiceDemand
 from models.store import compile_spec
 from sim.engine.compiled import engine as compiled_engine
@@ -55,9 +55,9 @@ def test_calls_to_a_frozen_drive_last_until_their_timeout_or_its_return():
     assert during[:9] == pytest.approx(np.arange(9.5, 0.5, -1), abs=0.5)
 
 
-@pytest.mark.parametrize(("distribution", "refused"), [("round_robin", 0.25), ("proxy", 0.0)])
-def test_a_dead_host_refuses_requests_that_no_proxy_sends_elsewhere(distribution, refused):
-    ((before, during, _), failed), *_ = ran("PUT", {"kind": "host_down", "host": 1}, distribution=distribution)
+@pytest.mark.parametrize(("balance", "refused"), [("round_robin", 0.25), ("proxy", 0.0)])
+def test_a_dead_host_refuses_requests_that_no_proxy_sends_elsewhere(balance, refused):
+    ((before, during, _), failed), *_ = ran("PUT", {"kind": "host_down", "host": 1}, balance=balance)
     assert [f.mean() for f in failed] == pytest.approx([0, refused, 0], abs=0.02)
     assert np.nanmedian(during) <= np.median(before)  # fewer drives have to be written
 
@@ -72,7 +72,7 @@ def test_retries_go_to_another_host():
 
 def test_without_a_write_quorum_puts_are_refused_and_gets_are_not():
     """Two of four hosts, four of eight drives: data shards are left, but no majority."""
-    fault, more = {"kind": "rack_down", "rack": 1}, {"hosts": {"racks": 2}, "distribution": "proxy"}
+    fault, more = {"kind": "rack_down", "rack": 1}, {"hosts": {"racks": 2}, "balance": "proxy"}
     (_, put), *_ = ran("PUT", fault, **more)
     (_, get), *_ = ran("GET", fault, **more)
     assert [f.mean() for f in put] == [0, 1, 0]
@@ -159,8 +159,11 @@ def test_faults_name_parts_that_exist(fault, said):
 
 
 def test_write_quorums_are_those_of_minio():
-    assert [write_quorum(8, 4, n) for n in range(5)] == [5, 5, 5, 5, 9]
-    assert [write_quorum(16, 4, n) for n in (0, 3, 4, 7, 8)] == [12, 9, 9, 9, 17]
+    assert [protection(8, 4, n).write_quorum for n in range(4)] == [5, 5, 5, 5]
+    assert [protection(16, 4, n).write_quorum for n in (0, 3, 4, 7)] == [12, 9, 9, 9]
+    for size, parity in ((8, 4), (16, 4), (5, 2), (3, 1)):
+        writable = [bool(protection(size, parity, n).can_write(n)) for n in range(size)]
+        assert writable == [n < (size + 1) // 2 for n in range(size)]
 
 
 def test_an_attempt_to_heal_waits_for_the_slowest_drive_and_writes_one_drive_after_the_other():

@@ -39,7 +39,7 @@ REPLACED = {"kind": "drive_replaced", "drive": 5, "at": 0.5, "back_at": 1, "foun
 
 def healing(size: int, objects: int = OBJECTS, **sections):
     fault = REPLACED | sections.pop("fault", {})
-    return cluster(faults=[fault], stored={"objects": objects, "bytes_each": size}, **sections)
+    return cluster(faults=[fault], stored={"objects": objects, "object_size": size}, **sections)
 
 
 def program_of(spec, arrival_s=(END_S,), op: str = "HEAD", size: int = 4096) -> Program:
@@ -149,7 +149,7 @@ def test_reads_do_without_the_new_drive_until_it_is_healed():
 )  # fmt: skip
 def test_half_of_the_reads_try_to_heal_an_object_that_a_new_drive_does_not_have(op, at_s, others, least, most):
     """The drive is found at 6 s. Nothing is tried by writes, before, and while another drive is offline."""
-    spec = cluster(faults=[REPLACED, *others], stored={"objects": 10**6, "bytes_each": 4096})
+    spec = cluster(faults=[REPLACED, *others], stored={"objects": 10**6, "object_size": 4096})
     program = program_of(spec, arrival_s=at_s + 1e-3 * np.arange(200), op=op)
     visits = compiled_engine.run(program).visits
     tried = sum(int(visits[n]) for n, s in enumerate(program.network.stations) if s.name.endswith("heals"))
@@ -166,16 +166,16 @@ def test_writes_do_without_the_new_drive_until_it_is_found():
 
 def test_the_scanner_visits_each_object_in_sixteen_cycles():
     """A cycle takes at least a minute, so 9,600 objects in a set are 10 a second; each is read on one drive."""
-    spec = cluster(stored={"objects": 9600, "bytes_each": 4096}, scanner={"speed": "default"})
+    spec = cluster(stored={"objects": 9600, "object_size": 4096}, scanner={"speed": "default"})
     program = program_of(spec)
     names = [s.name for s in program.network.stations]
     visits = dict(zip(names, compiled_engine.run(program).visits.tolist(), strict=True))
     assert sum(n for name, n in visits.items() if name.endswith(("drive 0", "drive 1"))) == 2000 + 8
     # One bucket: one drive of the set at a time, which pauses for twice the work of an object and of a folder.
-    slow = cluster(stored={"objects": 1e9, "bytes_each": 4096}, scanner={"speed": "default"})
+    slow = cluster(stored={"objects": 1e9, "object_size": 4096}, scanner={"speed": "default"})
     background = compile_spec(slow, trace_of(["HEAD"], ["k"], arrival_s=np.array([1.0])))[1].background[0]
     assert background.rate_ops == pytest.approx(1 / (3 * META_READ_S + 2e-3))
-    fast = cluster(stored={"objects": 1e9, "bytes_each": 4096}, scanner={"speed": "slowest"})
+    fast = cluster(stored={"objects": 1e9, "object_size": 4096}, scanner={"speed": "slowest"})
     background = compile_spec(fast, trace_of(["HEAD"], ["k"], arrival_s=np.array([1.0])))[1].background[0]
     assert background.rate_ops == pytest.approx(1 / (101 * META_READ_S + 0.1))
 
@@ -189,7 +189,7 @@ def test_a_faster_scanner_never_makes_drives_less_busy():
             "hosts.count=1",
             "hosts.racks=1",
             "drives={count: 12, preset: hdd-7k2}",
-            "stored={objects: 5e6, bytes_each: 500KB}",
+            "stored={objects: 5e6, object_size: 500KB}",
         ],
     )
     busy, visits, ends_s = [], [], []
@@ -235,7 +235,7 @@ def test_objects_are_required(sections, said):
 
 
 def test_work_needs_an_end():
-    scanned = {"stored": {"objects": 100, "bytes_each": 4096}, "scanner": {"speed": "default"}}
+    scanned = {"stored": {"objects": 100, "object_size": 4096}, "scanner": {"speed": "default"}}
     closed = {"clients": 1, "operations": 10, "object_size": "4KiB"}
     for workload, fails in ((closed, True), (closed | {"duration": "10s"}, False)):
         spec = cluster(**scanned, workload=workload)
@@ -248,7 +248,7 @@ def test_work_needs_an_end():
 
 @pytest.mark.parametrize("other_s", [3.0, 8.0])
 def test_a_drive_is_replaced_once_in_a_run(other_s):
-    stored = {"objects": 100, "bytes_each": 4096}
+    stored = {"objects": 100, "object_size": 4096}
     again = REPLACED | {"at": other_s, "back_at": other_s + 1}
     with pytest.raises(InputError, match=r"faults\.1\.kind: drive 5 has a drive_replaced already \(faults\.0\)"):
         cluster(stored=stored, faults=[REPLACED, again])
@@ -257,6 +257,6 @@ def test_a_drive_is_replaced_once_in_a_run(other_s):
 
 def test_a_pool_is_emptied_once_in_a_run():
     first = {"kind": "decommission", "pool": 0, "at": 1.0, "until": 2.0}
-    stored = {"objects": 100, "bytes_each": 4096}
+    stored = {"objects": 100, "object_size": 4096}
     with pytest.raises(InputError, match=r"pool 0 has a decommission already"):
         cluster(stored=stored, pools=[{}], faults=[first, first | {"at": 5.0, "until": 6.0}])

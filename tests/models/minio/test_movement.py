@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cli.tables.failures import described
+from cli.tables.experiments.failures import described
 from models.minio.background.movement import moved_pools, moving_s
 from models.minio.requests.parts import MESSAGE_BYTES, METADATA_BYTES
 from models.store import compile_spec, load_spec
@@ -46,7 +46,7 @@ EMPTIED = {"kind": "decommission", "pool": 0, "at": 1}
 def pools(size: int, event=EMPTIED, others: int = 1, objects: int = OBJECTS, **sections):
     """Pools of 4 hosts and 8 drives each, of which the first has a number of objects."""
     further = [{"hosts": {"count": 4, "nic": NIC}, "drives": DRIVES}] * others
-    stored = {"objects": objects * (1 + others), "bytes_each": size}
+    stored = {"objects": objects * (1 + others), "object_size": size}
     return cluster(pools=further, stored=stored, faults=[event] if event else [], **sections)
 
 
@@ -73,7 +73,7 @@ def total(found: dict[str, float], hosts: range, ending: str) -> float:
 @pytest.mark.parametrize("size", [4096, MIB, 8 * MIB])
 def test_drives_and_links_move_the_bytes_of_each_object(size):
     """A GET without lock and a PUT: the old pool is read, the new one written to, by the first host of the old one."""
-    found = more(pools(size, distribution="single"))
+    found = more(pools(size, balance="single"))
     part, inline, old, new = shard(size), size == 4096, range(4), range(4, 8)
     read_s = sum(total(found, old, f"drive {d}") for d in (0, 1))
     written_s = sum(total(found, new, f"drive {d}") for d in (0, 1))
@@ -165,8 +165,8 @@ def test_engines_agree_on_moves(size):
     ("sections", "said"),
     [
         ({"faults": [EMPTIED]}, "requires stored"),
-        ({"faults": [EMPTIED], "stored": {"objects": 1, "bytes_each": 1}}, "requires pools"),
-        ({"faults": [EMPTIED | {"pool": 1}], "stored": {"objects": 1, "bytes_each": 1}}, "no pool 1"),
+        ({"faults": [EMPTIED], "stored": {"objects": 1, "object_size": 1}}, "requires pools"),
+        ({"faults": [EMPTIED | {"pool": 1}], "stored": {"objects": 1, "object_size": 1}}, "no pool 1"),
     ],
 )
 def test_what_a_move_requires(sections, said):

@@ -131,7 +131,7 @@ def test_page_caches_have_the_metadata_of_an_upload():
 def test_an_upload_takes_one_slot():
     """Two uploads at the same time on a host that admits two requests: neither is refused, nor waits forever."""
     for release in ("2025-09-07", "2023-01-01"):
-        spec = alone({"part_size": "5MiB", "parallel": 4}, hosts={"requests_max": 2}, release=release)
+        spec = alone({"part_size": "5MiB", "parallel": 4}, hosts={"max_requests": 2}, release=release)
         trace = trace_of(["PUT"] * 2, ["a", "b"], size_bytes=40 * MIB)
         network, requests = compile_spec(spec, trace)
         outcome = compiled_engine.run(Program.of(network, requests, 0))
@@ -146,7 +146,7 @@ def test_engines_agree_on_uploads_next_to_other_requests_and_a_failed_drive():
             "timeout": "20s",
         },
         drives={"direct": True, "read": {"constant": READ_S, "distribution": {"kind": "gamma", "cv": 0.5}}},
-        hosts={"internode": {"latency": 1e-4, "call": 2e-4, "lock_conflict_fraction": 0.3}, "requests_max": 64},
+        hosts={"internode": {"latency": 1e-4, "call": 2e-4, "lock_conflict_fraction": 0.3}, "max_requests": 64},
         faults=[{"kind": "drive_down", "drive": 3, "at": "1s", "back_at": "5s"}],
     )
     ops, count = ["PUT", "GET", "PUT", "HEAD"] * 6, 24

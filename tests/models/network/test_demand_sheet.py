@@ -3,7 +3,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.network.demand_sheet import draw_sheet
@@ -13,6 +13,7 @@ from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Member, Station
 from tests.networks import networks, poisson, requests_for
+from tests.profiles import examples
 from traces.trace import Pacing
 from traces.workload.distributions import Exponential
 
@@ -30,7 +31,7 @@ def visits_of(network, sheet):
 
 
 @given(st.data())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_draws_do_not_depend_on_chunking(data):
     network = data.draw(networks())
     requests = data.draw(requests_for(network))

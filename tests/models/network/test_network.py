@@ -9,7 +9,7 @@ from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.retry_policy import Policy
 from models.network.route import Route, Stage, Visit, single
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Choice, Group, Member, Station
 
@@ -53,16 +53,16 @@ PAIR = Group(Choice.RANDOM, np.array([[0], [0]], np.int32))
 @pytest.mark.parametrize(
     ("build", "said"),
     [
-        (lambda: Network((STATION,), (), scenario=(Action(Kind.DOWN, 1),)), "station that does not exist"),
-        (lambda: Network((STATION,), (), scenario=(Action(Kind.SHUT, 0),)), "gates"),
-        (lambda: Network((GATE,), (), scenario=(Action(Kind.DOWN, 0),)), "gates"),
-        (lambda: Network((replace(GATE, period_s=1.0),), (), scenario=(Action(Kind.SHUT, 0),)), "periodically"),
+        (lambda: Network((STATION,), (), scenario=(Action(ActionKind.DOWN, 1),)), "station that does not exist"),
+        (lambda: Network((STATION,), (), scenario=(Action(ActionKind.SHUT, 0),)), "gates"),
+        (lambda: Network((GATE,), (), scenario=(Action(ActionKind.DOWN, 0),)), "gates"),
+        (lambda: Network((replace(GATE, period_s=1.0),), (), scenario=(Action(ActionKind.SHUT, 0),)), "periodically"),
         (lambda: Station("p", "pool", Discipline.POOL, period_s=1.0), "gate without polls"),
-        (lambda: Network((POOL,), (), scenario=(Action(Kind.DOWN, 0),)), "pools"),
-        (lambda: Network((STATION,), (), groups=(PAIR,), scenario=(Action(Kind.LEAVE, 0, member=2),)), "member"),
+        (lambda: Network((POOL,), (), scenario=(Action(ActionKind.DOWN, 0),)), "pools"),
+        (lambda: Network((STATION,), (), groups=(PAIR,), scenario=(Action(ActionKind.LEAVE, 0, member=2),)), "member"),
         (lambda: Network((STATION,), (Route("r", (single(Visit(Bound(0), ServiceDemand())),)),)), "in no group"),
         (lambda: Network((Station("w", "s", Discipline.WEIGHTED_SHARE),), ()), "needs 1 weights"),
-        (lambda: Action(Kind.SPEED, 0, value=0), "value above 0"),
+        (lambda: Action(ActionKind.SPEED, 0, value=0), "value above 0"),
         (lambda: Policy(timeout_s=0), "the timeout above 0"),
         (lambda: Policy(jitter=2), "jitter must be 0 to 1"),
         (lambda: Policy(hedge_after_s=1, hedge_quantile=0.9), "give one of"),

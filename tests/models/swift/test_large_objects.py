@@ -121,7 +121,7 @@ def test_an_upload_of_many_parts_is_as_much_work_as_its_parts():
 
 @pytest.mark.parametrize("op", ["PUT", "GET", "DELETE"])
 def test_both_engines_agree_with_faults_and_hedged_reads(op):
-    fault = {"kind": "drive_frozen", "drive": 1, "at": 2, "back_at": 9, "avoided_after": 3}
+    fault = {"kind": "drive_frozen", "drive": 1, "at": 2, "back_at": 9, "detected_after": 3}
     hedge = {"concurrent_gets": True, "concurrency_timeout": "20ms"}
     spec = large(2, hosts={"count": 4, "zones": 4}, faults=[fault], proxies=hedge)
     fast, slow = (ran(spec, op, n=12, size=2 * PART + KIB, engine=engine) for engine in (compiled_engine, simpy_engine))

@@ -42,7 +42,7 @@ def used(spec, **given) -> dict[str, tuple[float, float]]:
 
 def audited(size: int, auditor: dict[str, Any] | None = None, **sections: Any):
     drives = {"count": 4, "read": READ, **sections.pop("drives", {})}
-    return cluster(drives=drives, stored={"bytes_each": size}, auditor=auditor or {}, **sections)
+    return cluster(drives=drives, stored={"object_size": size}, auditor=auditor or {}, **sections)
 
 
 def busy_drives(spec, **given) -> list[float]:
@@ -197,7 +197,7 @@ def test_both_engines_agree():
 
 
 def test_what_is_missing_is_named():
-    with pytest.raises(InputError, match=r"stored\.bytes_each: is missing; the auditor"):
+    with pytest.raises(InputError, match=r"stored\.object_size: is missing; the auditor"):
         cluster(auditor={})
     spec = replicated(workload={"rate": None, "clients": 1, "operations": 5})
     with pytest.raises(InputError, match=r"workload\.duration: is missing.*replicator"):

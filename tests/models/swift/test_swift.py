@@ -189,7 +189,7 @@ def test_without_a_write_quorum_puts_are_refused_and_gets_are_not():
 
 
 def test_a_frozen_drive_costs_node_timeouts_until_it_is_avoided():
-    fault = {"kind": "drive_frozen", "drive": 1, "avoided_after": 50}
+    fault = {"kind": "drive_frozen", "drive": 1, "detected_after": 50}
     (before, during, after), failed, _ = failed_at("GET", fault)
     assert not np.concatenate(failed).any()
     usual = np.median(before)
@@ -203,7 +203,7 @@ def test_a_frozen_drive_costs_node_timeouts_until_it_is_avoided():
 
 def test_a_cut_link_also_delays_the_updates_of_containers():
     """Proxies avoid the host after some errors, object servers do not: half a second for each PUT."""
-    fault = {"kind": "link_down", "host": 1, "avoided_after": 5}
+    fault = {"kind": "link_down", "host": 1, "detected_after": 5}
     (before, during, _), failed, _ = failed_at("PUT", fault)
     assert not np.concatenate(failed).any()
     assert np.median(during[10:]) == pytest.approx(np.median(before) - UPDATE_S + 0.5, abs=2e-3)

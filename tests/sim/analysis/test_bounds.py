@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from models.network.demand_sheet import Requests, Sheet, draw_sheet
@@ -22,7 +22,7 @@ from models.network.station import UNBOUNDED, Choice, Member, Station
 from models.store import compile_spec, load_spec
 from sim.analysis.bounds import Between, bounds
 from sim.demands.lineage import Lineage, flattened
-from sim.demands.service_demands import Demands, drawn_demands, mean_demands, with_all_visits, with_service_demands
+from sim.demands.service_demands import Demands, mean_demands, with_all_visits, with_service_demands
 from sim.demands.supported_features import uncounted_feature
 from sim.demands.visit_places import may_fail
 from sim.engine.compiled import engine as compiled_engine
@@ -30,6 +30,8 @@ from sim.engine.outcome import Outcome, Program
 from sim.json_form import to_json
 from tests.models.test_store import EXAMPLE
 from tests.networks import SHAPES, closed, networks, one_station, poisson, policies, programs, requests_for
+from tests.profiles import examples
+from tests.sim.analysis.drawn_demands import drawn_demands
 from traces.errors import InputError
 from traces.trace import Pacing
 from traces.workload.distributions import Deterministic, Exponential, Lognormal
@@ -114,7 +116,7 @@ def assert_closed_inside(
     assert response_s + idle_s / n >= found.response_s.low * (1 - ROUNDING) - 1e-12
 
 
-@settings(deadline=None, max_examples=200)
+@examples(50)
 @given(st.data(), st.integers(0, 2**32))
 def test_random_networks_stay_inside(data, seed):
     network = data.draw(networks(plain=True))
@@ -136,19 +138,19 @@ def undisturbed(program: Program, tokens: bool) -> Program:
     return replace(program, network=replace(network, stations=stations, routes=routes, scenario=()), background=())
 
 
-@settings(deadline=None, max_examples=200)
+@examples(50)
 @given(programs())
 def test_random_programs_stay_inside(program):
     assert_inside(program)
 
 
-@settings(deadline=None, max_examples=200)
+@examples(50)
 @given(programs(), st.booleans())
 def test_undisturbed_programs_stay_inside(program, tokens):
     assert_inside(undisturbed(program, tokens))
 
 
-@settings(deadline=None, max_examples=200)
+@examples(50)
 @given(st.data(), st.integers(0, 2**32), st.booleans())
 def test_expected_demands_bound_what_leaves_nothing_to_chance(data, seed, tokens):
     drawn = with_all_visits(data.draw(networks()))
@@ -199,7 +201,7 @@ def token_programs(draw) -> Program:
     return Program.of(network, requests, draw(st.integers(0, 99)))
 
 
-@settings(deadline=None, max_examples=300)
+@examples(75)
 @given(token_programs())
 def test_random_tokens_stay_inside(program):
     assert_inside(program)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cli.tables.verdict import bounds_line, verdict_line
+from cli.tables.forecast.verdict import bounds_line, verdict_line
 from models.store import Spec, compile_spec, load_spec, spec_of
 from sim.analysis.bounds import bounds_of
 from sim.json_form import to_json
@@ -107,11 +107,11 @@ def test_a_store_that_does_not_change_has_one_stretch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("distribution", "limit_ops"), [("round_robin", 10_430), ("proxy", 8_690)] if NIGHTLY else [("round_robin", 10_430)]
+    ("balance", "limit_ops"), [("round_robin", 10_430), ("proxy", 8_690)] if NIGHTLY else [("round_robin", 10_430)]
 )
-def test_a_dead_host_counts_by_what_its_requests_need(distribution: str, limit_ops: float) -> None:
+def test_a_dead_host_counts_by_what_its_requests_need(balance: str, limit_ops: float) -> None:
     """Clients that go on using it lose a sixth of their requests, which need nothing; a proxy gives them to others."""
-    spec = spec_of(override(SIX, [DEAD_HOST, f"distribution={distribution}"]), "six")
+    spec = spec_of(override(SIX, [DEAD_HOST, f"balance={balance}"]), "six")
     most_ops = saturates_at(changed(spec, rate=2000.0, operations=2000))
     assert most_ops == pytest.approx(limit_ops, rel=0.03)
     assert growth(changed(spec, rate=0.9 * most_ops, operations=15_000)) < 0.02

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from cli.tables.extra_attempts import extra_attempts_line
+from cli.tables.forecast.extra_attempts import extra_attempts_line
 from models.shared.client_policy import ClientPolicies
 from models.store import load_spec
 from sim.saturation.capacity import capacity_of

@@ -17,7 +17,7 @@ from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.retry_policy import Policy
 from models.network.route import Route, Stage, Visit, single
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Choice, Group, Member, Station
 from sim.analysis.bounds import Unavailable, bounds
@@ -25,6 +25,7 @@ from sim.analysis.product_form import closed_means, open_means, why_not
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from tests.networks import closed, one_station, poisson
+from tests.profiles import examples
 from traces.random_streams import uniforms
 from traces.trace import Pacing
 from traces.workload.distributions import Deterministic, Exponential, Hyperexponential
@@ -57,7 +58,7 @@ def test_single_servers_are_as_the_recursion_says(demand_s, delay_s, clients):
     assert jobs == pytest.approx(expected_jobs, rel=1e-7, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.lists(st.tuples(st.floats(0.01, 10), st.integers(1, 4)), min_size=1, max_size=3), st.integers(1, 6))
 def test_several_servers_are_as_all_states_say(stations, clients):
     demand, servers = (np.array(column, float) for column in zip(*stations, strict=True))
@@ -256,7 +257,7 @@ def test_reasons_of_groups_policies_and_the_scenario():
     network = one_station(station(Discipline.FIFO), exponential)
     hedged = replace(network.routes[0], policy=Policy(hedge_after_s=1.0))
     assert why_not(replace(network, routes=(hedged,)), requests) == "job has timeouts, retries or hedges"
-    slower = (Action(Kind.SPEED, 0, at_s=1.0, value=0.5),)
+    slower = (Action(ActionKind.SPEED, 0, at_s=1.0, value=0.5),)
     assert why_not(replace(network, scenario=slower), requests) == "the scenario changes the network"
 
 

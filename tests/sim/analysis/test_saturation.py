@@ -15,16 +15,16 @@ from models.store import Spec, compile_spec, load_spec, spec_of
 from sim.analysis.bounds import bounds_of
 from sim.capacity.health import HealthCheck, assess
 from sim.demands.service_demands import Demands, mean_demands
-from sim.experiments.find_limit import InfeasibleTrial, find_limit
-from sim.experiments.goal import Goal
+from sim.experiments.find.find_limit import InfeasibleTrial, find_limit
+from sim.experiments.find.goal import Goal
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
 from sim.saturation.capacity import capacity_of
 from sim.saturation.saturation import demands_at_saturation
 from sim.simulate import simulate
 from sim.verdict.verdict import verdict_on_run
-from tests.paths import EXAMPLES
-from tests.profiles import NIGHTLY
+from tests.paths import EXAMPLES, SPECS
+from tests.profiles import NIGHTLY, others_nightly
 from traces.errors import InputError
 from traces.spec.spec_file import override
 from traces.trace import Trace
@@ -43,7 +43,7 @@ HDD: dict[str, Any] = {
     "client": {"timeout": "60s"},
     "hosts": {"count": 1, "cores": {"count": 16}, "cpu": {"PUT": {"constant": "1ms", "per_byte": "2ns"}}},
     "drives": {"count": 12, "preset": "hdd-7k2", "commit_in": "queue"},
-    "stored": {"objects": 5e6, "bytes_each": "500KB"},
+    "stored": {"objects": 5e6, "object_size": "500KB"},
 }
 """Twelve hard disks on which PUTs write and commit in the head's order."""
 
@@ -82,7 +82,7 @@ def saturates_at(spec: Spec, seed: int = 0) -> float:
 def _open_loops() -> list[str]:
     """Examples of all stores whose workload may be an open loop."""
     found = ["hdd"]
-    for path in sorted(EXAMPLES.rglob("*.yaml")):
+    for path in SPECS:
         try:
             changed(load_spec(path), rate=1.0, operations=10)
         except (InputError, ValueError, AttributeError):
@@ -93,7 +93,24 @@ def _open_loops() -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", _open_loops())
+KINDS = (
+    "hdd",
+    "minio-12-hdd.yaml",
+    "minio/hdd-4x4.yaml",
+    "recorded-box/minio.yaml",
+    "minio.yaml",
+    "ceph/nvme-squid.yaml",
+    "ceph/box.yaml",  # tokens of index shards are held while commits wait
+    "recorded-ceph/ceph.yaml",
+    "recorded-swift/swift.yaml",  # processes of object servers are held while drives are busy
+)
+"""Examples whose rate at saturation is found in different ways, or for different stations."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    others_nightly(_open_loops(), (*KINDS, "bob/cluster.yaml", "ceph/rbd-ec-squid.yaml"), "stations of the same kinds"),
+)
 def test_the_rate_at_saturation_does_not_depend_on_the_load(name: str) -> None:
     spec = example(name)
     most_ops = saturates_at(changed(spec, rate=1.0, operations=300))
@@ -114,20 +131,7 @@ def test_clients_do_not_change_it_either() -> None:
     assert of_few.throughput_ops.high < 0.8 * of_many.throughput_ops.high
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "hdd",
-        "minio-12-hdd.yaml",
-        "minio/hdd-4x4.yaml",
-        "recorded-box/minio.yaml",
-        "minio.yaml",
-        "ceph/nvme-squid.yaml",
-        "ceph/box.yaml",  # tokens of index shards are held while commits wait
-        "recorded-ceph/ceph.yaml",
-        "recorded-swift/swift.yaml",  # processes of object servers are held while drives are busy
-    ],
-)
+@pytest.mark.parametrize("name", KINDS)
 def test_a_rate_10_percent_below_is_served_and_one_above_is_not(name: str) -> None:
     spec = example(name)
     most_ops = saturates_at(changed(spec, rate=1.0, operations=2000))

@@ -17,11 +17,12 @@ from models.network.sub_requests import SubRequests
 from sim.analysis.bounds import Unavailable, bounds
 from sim.analysis.overload import too_slow
 from sim.analysis.product_form import why_not
-from sim.demands.service_demands import drawn_demands, mean_demands
+from sim.demands.service_demands import mean_demands
 from sim.demands.visit_places import is_even, is_keyed
 from sim.engine.outcome import Program
 from sim.engine.reference import engine
 from tests.networks import closed, poisson
+from tests.sim.analysis.drawn_demands import drawn_demands
 from traces.workload.distributions import Exponential
 
 STATIONS = (Station("cpu", "cpu", Discipline.FIFO), Station("drive", "drive", Discipline.FIFO),

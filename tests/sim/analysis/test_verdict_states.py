@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from cli.tables.verdict import bounds_line, verdict_line
+from cli.tables.forecast.verdict import bounds_line, verdict_line
 from models.store import compile_spec, spec_of
 from sim.analysis.bounds import bounds
 from sim.analysis.overload import slow_parts
@@ -89,7 +89,7 @@ def test_a_dead_host_whose_clients_go_on_fails():
 
 
 def test_a_dead_host_is_no_capacity():
-    changes = HOST_DOWN, "distribution=proxy", "workload.rate=8000/s", "workload.duration=0.5s"
+    changes = HOST_DOWN, "balance=proxy", "workload.rate=8000/s", "workload.duration=0.5s"
     verdict, _, _, _ = judged(SIX, *changes)
     assert verdict.errors == 0
     # 10,430 if it served requests; long runs serve 8,500 op/s, and not 9,000.

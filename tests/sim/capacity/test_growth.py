@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from models.ceph.spec.spec import CephSpec
 from models.shared.prices import cost
 from models.store import spec_of
-from sim.capacity.growth import Growth, Range, check_growth, likely, read_growth, scenarios, spec_at
+from sim.capacity.growth import Growth, UncertainNumber, check_growth, likely, read_growth, scenarios, spec_at
 from tests.ceph_clusters import WITH_DB, ceph
 from tests.paths import EXAMPLES
 from tests.specs import minio
@@ -28,8 +28,10 @@ def growth(**changes: object) -> Growth:
     return validated(Growth, GROWTH | changes, "growth")
 
 
-def three(low: float, likely: float, high: float, distribution: str = "triangular") -> Range[float]:
-    return Range[float].model_validate({"low": low, "likely": likely, "high": high, "distribution": distribution})
+def three(low: float, likely: float, high: float, distribution: str = "triangular") -> UncertainNumber[float]:
+    return UncertainNumber[float].model_validate(
+        {"low": low, "likely": likely, "high": high, "distribution": distribution}
+    )
 
 
 def test_a_triangular_range_has_its_mean_its_ends_and_its_mode():

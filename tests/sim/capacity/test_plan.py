@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
 import sim.capacity.health
+import sim.saturation.enough_requests
 from cli.parse.slo import parse_slo
 from models.ceph.growth import GROWTH
 from models.ceph.mechanisms.rocksdb import level_targets, rocksdb_defaults
@@ -41,7 +43,9 @@ GATEWAY_BOUND: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def _fewer_requests(monkeypatch):
+    """Loads of all cases here are known from fewer requests, and most plans assess some 50 stores."""
     monkeypatch.setattr(sim.capacity.health, "_ROWS", 1000)
+    monkeypatch.setattr(sim.saturation.enough_requests, "LEAST", 1000)
 
 
 def growth(**fields: Any) -> Growth:
@@ -54,6 +58,12 @@ def plan(*arguments: Any, **named: Any) -> dict[str, Any]:
 
 
 FIVE_PER_CENT = {"now": RATE, "growth": 0.05}
+
+
+@cache
+def gateway_bound() -> dict[str, Any]:
+    """The plan of a store whose gateway saturates, without prices."""
+    return plan(GATEWAY_BOUND, growth(rate=FIVE_PER_CENT), [])
 
 
 def by_name(result: dict[str, Any], name: str) -> dict[str, Any]:
@@ -98,7 +108,7 @@ def test_index_shards_and_fill_are_limits():
 
 
 def test_a_gateway_saturates_when_arithmetic_says():
-    limit = plan(GATEWAY_BOUND, growth(rate=FIVE_PER_CENT), [])["limits"][0]
+    limit = gateway_bound()["limits"][0]
     assert limit["name"] == "rgw cpu saturated"
     assert limit["month"]["likely"] == math.ceil(math.log(CORES * 1000 / RATE) / math.log(1.05))
 
@@ -159,7 +169,7 @@ def test_drives_and_a_database_of_their_own_are_changes():
 
 
 def test_without_prices_there_is_no_cost():
-    result = plan(GATEWAY_BOUND, growth(rate=FIVE_PER_CENT), [])
+    result = gateway_bound()
     assert result["cost"] is None
     assert result["best"]["cost"] is None
     assert result["best"]["set"]
@@ -285,6 +295,7 @@ def test_an_objective_is_broken_in_the_first_month_in_which_it_is():
     assert result["best"]["evidence"]["slos"][SLO.text]["value"] < SLO.limit
 
 
+@pytest.mark.nightly("processes are those of validations, whose test runs many times a day")
 def test_workers_find_the_same():
     more = growth(months=4, clients={"now": 2, "growth": 0.3})
     one, two = (plan(minio(), more, [SLO], workers=n, window_s=0.2, replications=2) for n in (1, 2))

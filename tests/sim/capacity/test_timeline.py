@@ -14,14 +14,14 @@ import sim.capacity.timeline
 from cli import words as phrases
 from cli.main import main
 from cli.pages import timeline as timeline_page
-from cli.tables.timeline import millions, opening
+from cli.tables.experiments.timeline import millions, opening
 from models.ceph.growth import effects, grown, lost_to_reshards, state_figures, steps_until
 from models.store import load_spec, spec_of
 from sim.capacity.tables import states_table
-from sim.capacity.timeline import BATCHES, WARM_UP, Plan, Window, _figures, simulated, timeline
+from sim.capacity.timeline import BATCHES, WARM_UP, StateWindow, TimelinePlan, _figures, simulated, timeline
 from sim.parallel.result_cache import ResultFolder
 from sim.simulate import simulate
-from tests.browser import CHROMIUM, opened
+from tests.browser import CHROMIUM, WIDTHS, opened
 from tests.cli.pages.test_report import header_of
 from tests.paths import EXAMPLES
 from tests.runs import run_of
@@ -42,7 +42,7 @@ SMALL = {
     "pools": {"data": "ec 2+1", "pg_num": 32},
     "buckets": {"shards": 16},
 }
-PLAN = Plan(1e5, 1e7, states=3, window_s=0.3)
+PLAN = TimelinePlan(1e5, 1e7, states=3, window_s=0.3)
 
 
 def small(*assignments: str):
@@ -70,6 +70,7 @@ def same(one, other) -> bool:
     return json.dumps(without_times(one)) == json.dumps(without_times(other))
 
 
+@pytest.mark.nightly("processes are those of validations, whose test runs many times a day")
 def test_workers_find_the_same(found):
     assert same(timeline(small(), PLAN, workers=2), found)
 
@@ -102,7 +103,7 @@ def test_what_begins_lies_between_its_states_and_changes_them(found):
 
 
 def test_writes_are_slower_once_metadata_have_spilled():
-    plan = Plan(1e6, 2e8, states=2, window_s=1.0)
+    plan = TimelinePlan(1e6, 2e8, states=2, window_s=1.0)
     before, after = timeline(small("workload.mix={PUT: 1}", "device.capacity=10TB"), plan).states
     assert before["spilled_bytes"] == 0 < after["spilled_bytes"]
     below = after["ops"]["PUT"]["interval"]["throughput_ops"][1]
@@ -112,10 +113,10 @@ def test_writes_are_slower_once_metadata_have_spilled():
 def test_what_is_written_once_and_read_once_has_a_window_for_each():
     spec = small("workload.keys=write_once_read_once", "workload.operations=500", "workload.duration=null",
                  "workload.mix={GET: 1}")  # fmt: skip
-    both = simulated(Window(grown(spec, 1e6), 0.3, 0, "compiled"))["ops"]
+    both = simulated(StateWindow(grown(spec, 1e6), 0.3, 0, "compiled"))["ops"]
     keys = "workload.keys={kind: uniform, count: 500}"
     for op in ("PUT", "GET"):
-        alone = simulated(Window(grown(small(keys, f"workload.mix={{{op}: 1}}"), 1e6), 0.3, 0, "compiled"))["ops"]
+        alone = simulated(StateWindow(grown(small(keys, f"workload.mix={{{op}: 1}}"), 1e6), 0.3, 0, "compiled"))["ops"]
         assert both[op] == alone[op]
 
 
@@ -157,12 +158,12 @@ def test_too_few_requests_have_no_interval():
 
 @given(st.integers(1, 10**6), st.integers(2, 10**6), st.integers(2, 60))
 def test_states_go_from_the_first_to_the_last(low, factor, states):
-    objects = np.array(Plan(low, low * factor, states).objects)
+    objects = np.array(TimelinePlan(low, low * factor, states).objects)
     assert (objects[0], objects[-1], len(objects)) == (low, low * factor, states)
     assert (np.diff(objects) >= 0).all()
     ratio = factor ** (1 / (states - 1))
     assert np.abs(objects[1:] - ratio * objects[:-1]).max() <= 0.5 * ratio + 0.5 + 1e-9 * low * factor
-    even = Plan(low, low * factor, states, "linear").objects
+    even = TimelinePlan(low, low * factor, states, "linear").objects
     assert np.ptp(np.diff(even)) <= 2
 
 
@@ -180,7 +181,7 @@ def test_states_go_from_the_first_to_the_last(low, factor, states):
 )
 def test_plans_that_cannot_be_are_refused(wrong, said):
     with pytest.raises(InputError, match=said):
-        Plan(*wrong)
+        TimelinePlan(*wrong)
 
 
 def test_a_store_without_growing_state_is_refused():
@@ -292,11 +293,11 @@ def test_windows_that_are_done_are_found_again(tmp_path, found, monkeypatch):
 @pytest.mark.parametrize("change", ["seed", "engine", "window_s", "spec"])
 def test_a_window_of_anything_else_is_not_found(tmp_path, change):
     folder = ResultFolder(tmp_path / "t")
-    mine = Window(small(), 1.0, 0, "compiled")
+    mine = StateWindow(small(), 1.0, 0, "compiled")
     folder.keep(mine.key, {"objects": 1.0})
     assert folder.find(mine.key) == {"objects": 1.0}
     others = {"seed": 1, "engine": "simpy", "window_s": 2.0, "spec": small("stored.objects=3")}
-    assert folder.find(Window(**(vars(mine) | {change: others[change]})).key) is None
+    assert folder.find(StateWindow(**(vars(mine) | {change: others[change]})).key) is None
 
 
 def test_what_is_no_timeline_is_not_overwritten(tmp_path):
@@ -395,7 +396,7 @@ def test_the_page_begins_with_what_was_asked_what_was_found_and_how_sure(tmp_pat
 
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-@pytest.mark.parametrize("width", [1400, 800])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_charts_are_drawn(tmp_path, found, width):
     path = tmp_path / "page.html"
     timeline_page.write_timeline_page(found, path, "small as it fills")

@@ -15,7 +15,7 @@ from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.retry_policy import NO_POLICY, Policy
 from models.network.route import Chance, Route, Stage, Visit, single
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Station
 from sim.engine.outcome import Program
@@ -77,12 +77,12 @@ def timer_of_a_cancelled_attempt() -> Program:
 def timer_that_is_lost() -> Program:
     """The stage is joined at 1 s, the timers' station dies at 2 s, and a timer is lost at 10 s, in vain."""
     stage = Stage(((latency(1.0),), (timer(10.0), latency(1.0))), 1)
-    return one_route(single(TAKE), stage, scenario=(Action(Kind.DOWN, CLOCK, 2.0),))
+    return one_route(single(TAKE), stage, scenario=(Action(ActionKind.DOWN, CLOCK, 2.0),))
 
 
 def timer_that_is_lost_but_needed() -> Program:
     """The stage waits for a timer whose station dies at 2 s, which is noticed at 10 s: the request fails."""
-    return one_route(single(TAKE), single(timer(10.0)), scenario=(Action(Kind.DOWN, CLOCK, 2.0),))
+    return one_route(single(TAKE), single(timer(10.0)), scenario=(Action(ActionKind.DOWN, CLOCK, 2.0),))
 
 
 def token_that_is_never_returned() -> Program:

@@ -8,12 +8,12 @@ from models.store import compile_spec, load_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
-from tests.paths import EXAMPLES
+from tests.paths import EXAMPLES, SPECS
 from tests.sim.engine.test_engines import assert_identical
 from traces.spec.spec_file import load_mapping
 from traces.workload.generate import generate
 
-STORES = sorted(p for p in EXAMPLES.rglob("*.yaml") if {"store", "workload"} <= load_mapping(p).keys())
+STORES = [path for path in SPECS if {"store", "workload"} <= load_mapping(path).keys()]
 POLICIES = {
     "as it is": [],
     "hedged": ["client.hedge.after=p95", "client.hedge.operations=[GET,PUT]"],
@@ -24,12 +24,22 @@ POLICIES = {
 def _few(workload):
     """Changes of a workload that leave few requests; of closed groups, a duration alone limits the number."""
     if "groups" in workload:
-        return ["workload.duration=300ms"]
+        return ["workload.duration=60ms"]
     return [*(["workload.duration=null"] if "duration" in workload else []), "workload.operations=300"]
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("path", STORES, ids=lambda path: str(path.relative_to(EXAMPLES)))
+def _cases():
+    """Every example as it is and with one policy, in turn; with the other one each night."""
+    twice = pytest.mark.nightly("attempts, which policies add, are the same in both, and in the next example")
+    for number, path in enumerate(STORES):
+        for policy in POLICIES:
+            others = policy == ("hedged", "retried")[number % 2]
+            yield pytest.param(
+                path, policy, id=f"{path.relative_to(EXAMPLES)}-{policy}", marks=[twice] if others else []
+            )
+
+
+@pytest.mark.parametrize(("path", "policy"), list(_cases()))
 def test_engines_agree_on_examples(path, policy):
     spec = load_spec(path, [*_few(load_mapping(path)["workload"]), *POLICIES[policy]])
     network, requests = compile_spec(spec, generate(spec.workload, 1))

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.network.demand_sheet import Requests, draw_sheet
@@ -18,7 +18,7 @@ from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
 from tests.networks import closed, networks, one_station, poisson, requests_for
-from tests.profiles import random_examples
+from tests.profiles import examples, random_examples
 from tests.sim.engine.test_engines import assert_identical
 from tests.sim.engine.test_theory import CUSTOMERS, assert_holds, erlang_c, replicate, station
 from traces.trace import Pacing
@@ -73,7 +73,7 @@ def test_engines_agree_over_many_chunks():
 
 
 @given(st.integers(1, 300), st.integers(1, 300), st.integers(1, 5), st.integers(1, 5))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_no_request_of_a_group_is_lost(first, second, clients, others):
     network = one_station(station(Discipline.FIFO), JOB)
     groups = {"a": closed(first, 1.0, 1, clients), "b": closed(second, 2.0, 2, others), "c": poisson(50, 0.3, 3)}

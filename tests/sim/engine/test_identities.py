@@ -10,16 +10,17 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.network.background import Background
 from models.network.demand_sheet import Requests, draw_background, draw_sheet
 from models.network.discipline import Discipline
+from models.network.joined_table import JoinedTable, PlacementTable
 from models.network.network import Network
 from models.network.retry_policy import Policy
 from models.network.route import Route, Visit, single
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Station
 from models.store import compile_spec, load_spec
@@ -28,6 +29,7 @@ from sim.engine.outcome import JITTER_STREAM, Outcome, Program
 from sim.engine.reference import engine as simpy_engine
 from tests.networks import networks, poisson, requests_for
 from tests.paths import EXAMPLES
+from tests.profiles import random_examples
 from traces.workload.distributions import Exponential
 from traces.workload.generate import generate
 
@@ -46,7 +48,7 @@ SPECS = {
         "faults=[{kind: drive_replaced, drive: 3, at: 0s, back_at: 1s}, {kind: decommission, pool: 0, at: 1s}]",
     ),
     "groups of clients": ("minio-two-groups.yaml", "workload.duration=5s", *unsteady("8ms")),
-    "gateways": ("ceph/two-groups.yaml", "workload.duration=2s", "gateways.balance=power of two", *unsteady("8ms")),
+    "gateways": ("ceph/two-groups.yaml", "workload.duration=2s", "gateways.balance=power_of_two", *unsteady("8ms")),
     "gateways with faults": ("ceph/osd-down.yaml", "workload.duration=15s", *unsteady("8ms")),
     "block devices": (
         "ceph/rbd-fio.yaml", "workload.operations=3000", "client.cpu.PUT=50us", *unsteady("1.5ms"),
@@ -93,10 +95,10 @@ def with_others(network: Network) -> tuple[Network, list[int]]:
         return dataclasses.replace(visit, station=new[at]) if isinstance(at, int | np.integer) else visit
 
     def changed(action: Action) -> Action:
-        if action.kind not in (Kind.JOIN, Kind.LEAVE):
+        if action.kind not in (ActionKind.JOIN, ActionKind.LEAVE):
             return dataclasses.replace(action, target=new[action.target])
-        keyed = network.groups[action.target].table is not None
-        return dataclasses.replace(action, member=new[action.member]) if keyed else action
+        named = network.is_named(network.groups[action.target])
+        return dataclasses.replace(action, member=new[action.member]) if named else action
 
     routes = [
         dataclasses.replace(
@@ -110,12 +112,20 @@ def with_others(network: Network) -> tuple[Network, list[int]]:
         for route in network.routes
     ]
     groups = [
-        group if group.table is not None else dataclasses.replace(group, members=number[group.members])
+        group if network.is_named(group) else dataclasses.replace(group, members=number[group.members])
         for group in network.groups
     ]
-    tables = tuple(number[table] for table in network.placements)
+    tables = tuple(_renumbered(table, number) for table in network.placements)
     scenario = tuple(map(changed, network.scenario))
     return Network(tuple(stations), tuple(routes), tables, tuple(groups), scenario), new
+
+
+def _renumbered(table: PlacementTable, number: np.ndarray) -> PlacementTable:
+    if not isinstance(table, JoinedTable):
+        return number[table]
+    joins = np.where(table.joins >= 0, number[table.joins.clip(0)], table.joins)
+    keyed, coordinators = number[table.keyed], number[table.coordinators]
+    return dataclasses.replace(table, keyed=keyed, coordinators=coordinators, joins=joins)
 
 
 def assert_same(before: Outcome, after: Outcome, network: Network, wider: Network, new: list[int]) -> None:
@@ -164,7 +174,7 @@ def test_a_fault_after_the_end_changes_no_response(path, workload, fault):
 
 
 @given(networks(), st.data())
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@random_examples(50)
 def test_further_stations_change_nothing_else_in_random_networks(network, data):
     requests = data.draw(requests_for(network))
     wider, new = with_others(network)
@@ -174,7 +184,7 @@ def test_further_stations_change_nothing_else_in_random_networks(network, data):
 
 
 @given(networks(), st.data())
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@random_examples(50)
 def test_a_further_visit_leaves_the_demands_of_the_others_as_they_were(network, data):
     requests = data.draw(requests_for(network))
     further = Visit(len(network.stations), ServiceDemand(constant=1.0, distribution=Exponential()))

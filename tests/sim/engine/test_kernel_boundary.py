@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from cli.main import SUMMARIES, _exit_code
@@ -29,6 +29,7 @@ from sim.simulate import simulate
 from tests.models.test_store import EXAMPLE
 from tests.networks import closed, one_station, poisson, programs
 from tests.paths import ROOT
+from tests.profiles import examples
 
 SERVER = Station("s", "server", Discipline.FIFO)
 SECOND = ServiceDemand(constant=1.0)
@@ -183,7 +184,7 @@ def test_background_requests_are_checked():
 
 
 @given(programs(), st.data())
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(150, suppress_health_check=list(HealthCheck))
 def test_a_mutated_sheet_is_refused_or_executed(program, data):
     column = data.draw(st.sampled_from(COLUMNS))
     values = {

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.engine.latency_histogram import BINS, LatencyBins, bin_of, upper_edge_s
+from sim.engine.latency_histogram import BINS, LatencyHistogram, bin_of, upper_edge_s
 
 
 @given(st.floats(1e-9, 1e5))
@@ -22,7 +22,7 @@ def test_bins_ascend_and_the_extremes_have_one():
 @pytest.mark.parametrize("probability", [0.5, 0.95, 0.99])
 def test_the_quantile_is_kept_up_whatever_the_order(probability):
     rng = np.random.default_rng(1)
-    bins, seen = LatencyBins(probability), []
+    bins, seen = LatencyHistogram(probability), []
     for latency_s in np.concatenate([rng.exponential(1, 500), rng.exponential(9, 500), rng.exponential(0.01, 2000)]):
         bins.add(latency_s)
         seen.append(latency_s)

@@ -12,7 +12,7 @@ from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.route import Route, Visit, single
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Station
 from models.shared.links import QUEUED_BYTES, acknowledged_rounds, link
@@ -83,12 +83,12 @@ def test_a_link_is_busy_for_as_long_whatever_its_queue(queue_s):
 
 
 def test_bytes_in_the_queue_leave_later_on_a_slower_link():
-    slow = Action(Kind.SPEED, 0, 0.0, value=0.5)
+    slow = Action(ActionKind.SPEED, 0, 0.0, value=0.5)
     assert run(shared(3.0), transfers([0.0, 5.0], [20, 0]), slow).end_s[1] == 5.0 + 6.0
 
 
 def test_what_waits_before_a_link_is_lost_with_it():
-    gone = [Action(Kind.DOWN, 0, 2.0), Action(Kind.UP, 0, 2.5)]
+    gone = [Action(ActionKind.DOWN, 0, 2.0), Action(ActionKind.UP, 0, 2.5)]
     outcome = run(shared(3.0), transfers([0.0, 1.0, 4.0], [10, 1, 1]), *gone)
     assert outcome.failure.tolist() == [Failure.STATION_DOWN, Failure.STATION_DOWN, 0]
     assert outcome.end_s[2] == 5.0

@@ -13,7 +13,7 @@ from models.network.network import Network
 from models.network.phase import random_phase
 from models.network.retry_policy import Policy
 from models.network.route import Route, Visit, single
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Choice, Station
 from sim.engine.compiled import engine as compiled_engine
@@ -35,7 +35,7 @@ def test_gate_is_shut_for_a_while(poll_s, poll_limit, ends_s, waiting_s):
     visits = Visit(0, NOTHING), Visit(1, ServiceDemand(constant=0.5))
     stations, scenario = (
         (gate, Station("d", "work", Discipline.INFINITE_SERVER)),
-        (Action(Kind.SHUT, 0, 2), Action(Kind.OPEN, 0, 5)),
+        (Action(ActionKind.SHUT, 0, 2), Action(ActionKind.OPEN, 0, 5)),
     )
     run = once(Network(stations, (Route("r", (single(*visits),)),), scenario=scenario), 0, 1, 2, 3, 4, 5, 6)
     assert run.end_s.tolist() == list(ends_s)
@@ -55,7 +55,7 @@ def test_gate_opens_periodically():
 
 
 def test_slow_queue_starts_at_the_next_service():
-    slow, fast = Action(Kind.SPEED, 0, 1.5, value=0.5), Action(Kind.SPEED, 0, 5.0, value=2.0)
+    slow, fast = Action(ActionKind.SPEED, 0, 1.5, value=0.5), Action(ActionKind.SPEED, 0, 5.0, value=2.0)
     run = once(job(fifo("s"), 1.0, slow, fast), 0, 0, 0, 0, 0)
     assert run.end_s.tolist() == [1, 2, 4, 6, 6.5]
     assert run.waiting_s[0] == 1 + 2 + 4 + 6
@@ -63,14 +63,14 @@ def test_slow_queue_starts_at_the_next_service():
 
 def test_slow_sharing_starts_at_once():
     station = Station("s", "cpu", Discipline.PROCESSOR_SHARING)
-    run = once(job(station, 2.0, Action(Kind.SPEED, 0, 1.0, value=0.5)), 0, 2)
+    run = once(job(station, 2.0, Action(ActionKind.SPEED, 0, 1.0, value=0.5)), 0, 2)
     # 1 s of the first is left at time 1, 0.5 s at time 2; a quarter of it a second; then the second alone has 1.5 s.
     assert run.end_s.tolist() == [4, 7]
     assert (run.busy_s[0], run.waiting_s[0]) == (7, 2)
 
 
 def test_station_dies_and_comes_back():
-    down, up = Action(Kind.DOWN, 0, 1.0), Action(Kind.UP, 0, 1.75)
+    down, up = Action(ActionKind.DOWN, 0, 1.0), Action(ActionKind.UP, 0, 1.75)
     run = once(job(fifo("s"), 2.0, down, up), 0, 0, 0, 1.5, 1.75, 2)
     assert run.end_s.tolist() == [2, 1, 1, 1.5, 3.75, 5.75]
     assert (run.failure == Failure.STATION_DOWN).tolist() == [True, True, True, True, False, False]
@@ -79,9 +79,9 @@ def test_station_dies_and_comes_back():
 
 def test_members_leave_and_join():
     scenario = (
-        Action(Kind.LEAVE, 0, 1.5, member=0),
-        Action(Kind.LEAVE, 0, 2.5, member=1),
-        Action(Kind.JOIN, 0, 3.5, member=0),
+        Action(ActionKind.LEAVE, 0, 1.5, member=0),
+        Action(ActionKind.LEAVE, 0, 2.5, member=1),
+        Action(ActionKind.JOIN, 0, 3.5, member=0),
     )
     network = dataclasses.replace(balanced(Choice.ROUND_ROBIN, 2), scenario=scenario)
     run = once(network, 0, 1, 2, 3, 4)

@@ -11,7 +11,7 @@ from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.route import Route, Visit, single
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Station
 from sim.engine.compiled import engine as compiled_engine
@@ -141,5 +141,7 @@ def test_a_server_has_two_stations_at_most_which_cannot_die():
         Network((LOG, replace(DRIVE, shares_server=True)), network().routes)
     for target in (0, 1):
         with pytest.raises(ValueError, match="cannot die"):
-            network(actions=(Action(Kind.DOWN, target, 1.0),))
-    assert run(network(actions=(Action(Kind.SPEED, 0, 0.0, value=0.5),)), [(0.1, 0)]).end_s == pytest.approx([0.3])
+            network(actions=(Action(ActionKind.DOWN, target, 1.0),))
+    assert run(network(actions=(Action(ActionKind.SPEED, 0, 0.0, value=0.5),)), [(0.1, 0)]).end_s == pytest.approx(
+        [0.3]
+    )

@@ -8,7 +8,7 @@ import pytest
 from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.route import Route, Stage, Visit, single
-from models.network.scenario import Action, Kind
+from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Station
 from sim.demands.service_demands import mean_demands
@@ -68,9 +68,9 @@ def test_a_timer_that_ends_in_vain_does_not_prolong_a_run():
 
 
 def test_a_failed_branch_leaves_the_stage_to_the_hedged_one():
-    outcome, found, _ = outcome_of(hedged(0.08, scenario=(Action(Kind.DOWN, FIRST),)))
+    outcome, found, _ = outcome_of(hedged(0.08, scenario=(Action(ActionKind.DOWN, FIRST),)))
     assert found == pytest.approx(np.full(20, 0.15))
-    both = tuple(Action(Kind.DOWN, station) for station in (FIRST, SECOND))
+    both = tuple(Action(ActionKind.DOWN, station) for station in (FIRST, SECOND))
     outcome, *_ = outcome_of(hedged(0.08, scenario=both))
     assert (outcome.failure > 0).all()
 

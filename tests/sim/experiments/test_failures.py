@@ -16,9 +16,9 @@ from cli.main import main
 from cli.pages.failures import write_failures_page
 from cli.parse.failure import parse_failure
 from cli.parse.slo import parse_slo
-from cli.tables.failures import failure_grids, findings
-from models.minio.spec.layout import read_quorum, write_quorum
-from models.network.scenario import Kind
+from cli.tables.experiments.failures import failure_grids, findings
+from models.minio.spec.layout import protection
+from models.network.scenario import ActionKind
 from models.store import Spec, compile_spec, load_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Failure as Reason
@@ -29,7 +29,7 @@ from sim.experiments.failures import FailureExperiment, failures
 from sim.experiments.sweep import Settings
 from sim.replication.replicate import Precision, seed_of
 from sim.simulate import simulate
-from tests.browser import CHROMIUM, opened
+from tests.browser import CHROMIUM, WIDTHS, opened
 from tests.paths import EXAMPLES
 from tests.sim.engine.test_engines import assert_identical
 from traces.errors import InputError
@@ -81,14 +81,12 @@ def requested(data: dict[str, Any], *names: str, slos: tuple[str, ...] = (), **m
 
 
 def test_quorums_are_those_of_the_source():
-    assert [read_quorum(*set_) for set_ in ((1, 0), (4, 2), (12, 4), (16, 4))] == [1, 2, 8, 12]
-    assert write_quorum(4, 2, 0) == 3  # as many data as parity shards: one more than half
-    assert write_quorum(16, 4, 0) == 12
-    assert write_quorum(16, 4, 1) == 11  # parity raised to 5
-    assert write_quorum(16, 4, 4) == 9  # parity cannot be more than half
-    assert write_quorum(16, 4, 7) == 9
-    assert write_quorum(16, 4, 8) > 16
-    assert write_quorum(1, 0, 1) > 1
+    assert [protection(*set_).read_quorum for set_ in ((1, 0), (4, 2), (12, 4), (16, 4))] == [1, 2, 8, 12]
+    assert protection(4, 2).write_quorum == 3  # as many data as parity shards: one more than half
+    # Parity is raised by one for each drive offline, to half of the set at most.
+    assert [protection(16, 4, n).write_quorum for n in (0, 1, 4, 7)] == [12, 11, 9, 9]
+    assert [bool(protection(16, 4, n).can_write(n)) for n in (0, 7, 8)] == [True, True, False]
+    assert protection(1, 0).can_write(0) and not protection(1, 0, 1).can_write(1)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +288,9 @@ def test_a_neighbour_on_a_ceph_host_slows_what_is_there():
     spec = spec_of(ceph(faults=neighbours, gateways={"count": 2, "collocated": True, "cores": 1}), "test")
     network, _ = compile_spec(spec, generate(spec.workload, 0))
     slowed = {
-        network.stations[a.target].name for a in network.scenario if (a.kind, a.at_s, a.value) == (Kind.SPEED, 1, 0.75)
+        network.stations[a.target].name
+        for a in network.scenario
+        if (a.kind, a.at_s, a.value) == (ActionKind.SPEED, 1, 0.75)
     }
     drives = {f"osd {osd} {part}" for osd in (2, 3) for part in ("drive", "kv", "latency")}
     assert slowed == {"host 1 cpu", "rgw 1 cpu", "host 1 up", "host 1 down"} | drives
@@ -390,7 +390,7 @@ def test_the_example_can_lose_a_drive():
     assert not simulate(spec).failed.any()
 
 
-@pytest.mark.parametrize("width", [1400, 800])
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_the_page_is_drawn_whole(tmp_path, width):

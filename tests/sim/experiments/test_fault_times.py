@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cli.parse.failure import parse_failure
-from models.network.scenario import Kind
+from models.network.scenario import ActionKind
 from models.shared.faults import Outage, merged, outage_actions
 from models.store import Spec, compile_spec, load_spec, spec_of, store_of
 from sim.analysis.bounds import bounds
@@ -16,7 +16,7 @@ from sim.demands.run_end import compile_until_end
 from sim.demands.service_demands import mean_demands
 from sim.saturation.capacity import capacity_of
 from sim.simulate import simulate
-from tests.paths import EXAMPLES
+from tests.paths import EXAMPLES, SPECS
 from tests.profiles import NIGHTLY
 from traces.errors import InputError
 from traces.run import Run
@@ -29,14 +29,14 @@ _LATER_S = 1e6
 
 def _example_specs() -> list[str]:
     found = []
-    for path in sorted(EXAMPLES.rglob("*.yaml")):
+    for path in SPECS:
         data = load_mapping(path)
         if isinstance(data, dict) and "store" in data and "workload" in data and "groups" not in data["workload"]:
             found.append(str(path.relative_to(EXAMPLES)))
     return found
 
 
-SPECS = _example_specs()
+SOURCES = _example_specs()
 FEW = [
     "minio/two-pools.yaml", "minio.yaml", "ceph/osd-down.yaml", "ceph/nvme-squid.yaml", "swift/criterion.yaml",
     "bob/cluster.yaml",
@@ -82,7 +82,7 @@ def assert_same(one: Run, other: Run) -> None:
     assert one.stations is not None and one.stations.equals(other.stations)
 
 
-@pytest.mark.parametrize("name", SPECS if NIGHTLY else FEW)
+@pytest.mark.parametrize("name", SOURCES if NIGHTLY else FEW)
 def test_a_fault_after_the_end_is_as_none(name: str):
     data = short(name)
     spec = spec_of(data, "test")
@@ -103,7 +103,7 @@ def test_a_fault_after_the_end_is_as_none(name: str):
     assert tried >= 2
 
 
-@pytest.mark.parametrize("name", SPECS if NIGHTLY else FEW)
+@pytest.mark.parametrize("name", SOURCES if NIGHTLY else FEW)
 def test_a_fault_at_0_acts_as_one_of_a_nanosecond_later(name: str):
     data = short(name)
     for kind in each_failure(name):
@@ -186,7 +186,7 @@ def test_the_run_before_a_fault_moves_the_same_bytes_as_a_healthy_one():
 def test_outages_that_touch_or_overlap_are_one():
     assert merged([(5, 6), (1, 3), (2, 4), (4, 5), (8, 9)]) == [(1, 6), (8, 9)]
     actions = outage_actions([(3, 5), (1, 3)], [7])
-    assert [(action.kind, action.at_s) for action in actions] == [(Kind.DOWN, 1), (Kind.UP, 5)]
+    assert [(action.kind, action.at_s) for action in actions] == [(ActionKind.DOWN, 1), (ActionKind.UP, 5)]
 
 
 @pytest.mark.parametrize(
@@ -221,5 +221,9 @@ def test_a_host_and_its_gateway_may_fail_at_the_same_time():
         {"kind": "gateway_down", "gateway": 0, "at": "2s", "back_at": "3s"},
     )
     network, _ = compile_spec(spec, generate(spec.workload, 0), 1e9)
-    changes = [a for a in network.scenario if a.kind in (Kind.DOWN, Kind.UP) and a.target == network.scenario[0].target]
-    assert [(a.kind, a.at_s) for a in changes] == [(Kind.DOWN, 1.0), (Kind.UP, 5.0)]
+    changes = [
+        a
+        for a in network.scenario
+        if a.kind in (ActionKind.DOWN, ActionKind.UP) and a.target == network.scenario[0].target
+    ]
+    assert [(a.kind, a.at_s) for a in changes] == [(ActionKind.DOWN, 1.0), (ActionKind.UP, 5.0)]

@@ -15,14 +15,14 @@ from scipy import stats
 from cli.figures.find import limit_figures
 from cli.parse.goal import parse_goal, parse_target
 from cli.parse.slo import parse_slo
-from cli.tables.find import limit_found
+from cli.tables.experiments.find import limit_found
 from models.spec.field_paths import resolved
 from models.store import compile_spec, spec_of
 from sim.analysis.bounds import bounds
-from sim.experiments.find_best import Best, find_best
-from sim.experiments.find_limit import find_limit
-from sim.experiments.goal import Target
-from sim.experiments.line_search import Scale, bisect, bracket, least, probes, reversals
+from sim.experiments.find.find_best import Best, find_best
+from sim.experiments.find.find_limit import find_limit
+from sim.experiments.find.goal import OpLatency
+from sim.experiments.find.line_search import Scale, bisect, bracket, least, probes, reversals
 from sim.experiments.measures import Measures, OpMeasures
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants, value_at
@@ -33,7 +33,7 @@ from traces.errors import InputError
 from traces.spec.spec_file import override
 from traces.workload.generate import generate
 
-P99 = Target("GET", "p99")
+P99 = OpLatency("GET", "p99")
 
 WHOLE, REAL = Scale(True), Scale(False, 0.01)
 OPEN_LOOP = ("workload.rate=200/s", "workload.operations=1500")
@@ -164,6 +164,7 @@ def test_the_evidence_is_every_value_tried():
     assert result.unit == "1/s"
 
 
+@pytest.mark.nightly("processes are those of sweeps, whose test runs many times a day")
 def test_the_number_of_workers_changes_nothing():
     assert found(variants(workers=2), "max rate", "GET.p99<3ms") == found(variants(), "max rate", "GET.p99<3ms")
 
@@ -342,8 +343,8 @@ def test_a_target_is_a_latency(target, said):
     with pytest.raises(InputError, match="--target") as error:
         parse_target(target)
     assert said in str(error.value)
-    assert parse_target("GET.p99.9") == parse_target("get.P99.9") == Target("GET", "p99_9")
-    assert str(Target("GET", "p99_9")) == "GET.p99.9"
+    assert parse_target("GET.p99.9") == parse_target("get.P99.9") == OpLatency("GET", "p99_9")
+    assert str(OpLatency("GET", "p99_9")) == "GET.p99.9"
 
 
 @pytest.mark.parametrize(

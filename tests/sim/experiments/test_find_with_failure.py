@@ -11,12 +11,12 @@ import pytest
 from cli.parse.failure import parse_failure
 from cli.parse.goal import parse_goal, parse_target
 from cli.parse.slo import parse_slo
-from cli.tables.failures import opening
-from cli.tables.find import limit_found, limit_opening
+from cli.tables.experiments.failures import opening
+from cli.tables.experiments.find import limit_found, limit_opening
 from models.store import load_spec, spec_of, store_of
 from sim.experiments.failures import FailureExperiment, failures
-from sim.experiments.find_best import find_best
-from sim.experiments.find_limit import Limit, LimitTrial, find_limit
+from sim.experiments.find.find_best import find_best
+from sim.experiments.find.find_limit import FoundLimit, LimitTrial, find_limit
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
 from sim.saturation.capacity import capacity_of
@@ -33,11 +33,11 @@ _SMALL = [
     "hosts.nic=1Gbit/s",
     "hosts.racks=3",
 ]  # so the links saturate first
-_PROXY = ["distribution=proxy", "proxy.cpu=0s"]
+_PROXY = ["balance=proxy", "proxy.cpu=0s"]
 
 
 @cache
-def limit(failure: str | None, *assignments: str, goal: str = "max rate in 150..400") -> Limit:
+def limit(failure: str | None, *assignments: str, goal: str = "max rate in 150..400") -> FoundLimit:
     data: dict[str, Any] = override(SIX, [*_SMALL, *assignments])
     variants = Variants(data, "six", Settings(replications=2))
     if failure is not None:
@@ -70,8 +70,8 @@ def test_clients_that_go_on_using_a_dead_host_meet_no_objective_and_are_told_wha
     found = limit("host")
     assert found.outcome == "no value meets" and found.errors == pytest.approx(1 / 6, abs=0.03)
     changes = {name: remedy.errors for remedy in found.remedies for name in remedy.set}
-    assert changes == {"distribution": 0.0, "client.retry.retries": pytest.approx(0.0, abs=0.03)}
-    assert "it would help to set distribution=proxy (none would)" in limit_opening(found)[0]
+    assert changes == {"balance": 0.0, "client.retry.retries": pytest.approx(0.0, abs=0.03)}
+    assert "it would help to set balance=proxy (none would)" in limit_opening(found)[0]
 
 
 def test_remedies_are_as_they_were_simulated():
@@ -84,7 +84,7 @@ def test_remedies_are_as_they_were_simulated():
         run = simulate(spec_of(changed | {"faults": [row["event"]]}, "six"), seed=0)
         assert run.failed.mean() <= 0.5 * row["errors"]
     first = opening(result)[0]
-    assert first.startswith("While host 0 is down, 1") and "distribution=proxy" in first
+    assert first.startswith("While host 0 is down, 1") and "balance=proxy" in first
     assert "client.retry.retries=2" in first
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cli.parse.vary import parse_variation
-from cli.tables.whatif import opening
+from cli.tables.experiments.whatif import opening
 from models.store import load_spec
 from sim.experiments.sweep import Settings
 from sim.experiments.whatif import WhatIfExperiment, whatif

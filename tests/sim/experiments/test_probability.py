@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 import yaml
 
-from cli.tables.probability import probability_grids, probability_lines
+from cli.tables.forecast.probability import probability_grids, probability_lines
 from models.spec.described import DescribedSpec
 from sim.analysis.main_assumptions import main_unknowns
 from sim.experiments.failure_kinds import Failure
 from sim.experiments.failures import FailureExperiment, failures
-from sim.experiments.find_limit import LimitTrial, find_limit
-from sim.experiments.goal import Goal
+from sim.experiments.find.find_limit import LimitTrial, find_limit
+from sim.experiments.find.goal import Goal
 from sim.experiments.probability import Draws, MetProbability, _band, score_interval
-from sim.experiments.sweep import Job, Settings, sweep
+from sim.experiments.sweep import PointTask, Settings, sweep
 from sim.experiments.variants import Variants
 from sim.experiments.variation import Variation
 from sim.experiments.whatif import SimulatedPoint, WhatIfExperiment, whatif
@@ -44,7 +44,11 @@ def slo(limit_s: float) -> Slo:
 
 def met(limit_s: float, of: Draws | None = None) -> MetProbability:
     of = of or draws()
-    jobs = [Job(spec, of.settings(k, Settings())) for k, spec in enumerate(of.specs(of.described.whole, (), 0)) if spec]
+    jobs = [
+        PointTask(spec, of.settings(k, Settings()))
+        for k, spec in enumerate(of.specs(of.described.whole, (), 0))
+        if spec
+    ]
     return of.probability(sweep(jobs), [slo(limit_s)])
 
 
@@ -181,7 +185,11 @@ def test_bands_with_infinite_values_have_values_as_their_ends():
 def test_too_few_requests_of_a_draw_leave_the_probability_in_doubt():
     of = draws(count=4)
     tail = Slo("GET.p99<1s", "GET", "p99", 1.0)
-    jobs = [Job(spec, of.settings(k, Settings())) for k, spec in enumerate(of.specs(of.described.whole, (), 0)) if spec]
+    jobs = [
+        PointTask(spec, of.settings(k, Settings()))
+        for k, spec in enumerate(of.specs(of.described.whole, (), 0))
+        if spec
+    ]
     found = of.probability(sweep(jobs), [tail])
     assert found.value == 1 and found.few == [tail.text] and found.verdict == "unsure"
     (grid,) = probability_grids(["spec"], [(["six"], found)], [tail], ())

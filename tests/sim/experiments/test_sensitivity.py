@@ -12,9 +12,9 @@ import sim.experiments.sensitivity
 from cli.main import main
 from cli.parse.goal import parse_target
 from cli.parse.vary import parse_range
-from sim.experiments.goal import Target
+from sim.experiments.find.goal import OpLatency
 from sim.experiments.measures import Measures
-from sim.experiments.sensitivity import Range, sensitivity
+from sim.experiments.sensitivity import NumberRange, sensitivity
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
 from sim.replication.summaries import Interval
@@ -22,14 +22,14 @@ from tests.models.test_store import EXAMPLE
 from tests.specs import minio
 from traces.errors import InputError
 
-P99 = Target("GET", "p99")
+P99 = OpLatency("GET", "p99")
 
 pytest.importorskip("SALib")
 
 FULL = "drives.commit={constant: 0.4ms}"
 RANGES = [
-    Range("hosts.cpu.GET.constant", "0.2ms", "0.8ms"), Range("network.latency", "0.01ms", "0.04ms"),
-    Range("hosts.cores.count", "2", "5"),
+    NumberRange("hosts.cpu.GET.constant", "0.2ms", "0.8ms"), NumberRange("network.latency", "0.01ms", "0.04ms"),
+    NumberRange("hosts.cores.count", "2", "5"),
 ]  # fmt: skip
 
 
@@ -58,7 +58,7 @@ class _Formula(Measures):
 def test_a_product_of_powers_has_its_exponents_as_elasticities(monkeypatch):
     # Whole numbers too: their steps are rounded.
     law(monkeypatch, lambda s: s.hosts.cpu["GET"].constant ** 0.7 * s.network.latency**0.2 / s.hosts.cores.count**0.5)
-    ranges = [*RANGES[:2], Range("hosts.cores.count", "1", "4")]
+    ranges = [*RANGES[:2], NumberRange("hosts.cores.count", "1", "4")]
     result = sensitivity(variants(), ranges, P99, trajectories=5)
     found = {row.path: row for row in result.parameters}
     assert list(found) == ["hosts.cpu.GET.constant", "hosts.cores.count", "network.latency"]
@@ -78,13 +78,13 @@ def test_an_interaction_shows_as_spread(monkeypatch):
 
 
 def test_what_is_most_of_the_latency_is_strongest():
-    result = sensitivity(variants(), RANGES[:2], Target("GET", "mean"), trajectories=4)
+    result = sensitivity(variants(), RANGES[:2], OpLatency("GET", "mean"), trajectories=4)
     strongest, other = result.parameters
     assert strongest.path == "hosts.cpu.GET.constant"
     # Light load, mean 0.38 ms and more of CPU: its share of the latency is its elasticity.
     assert 0.4 < strongest.elasticity.low <= strongest.elasticity.high < 1.2
     assert 0 < other.elasticity.value < 0.4
-    assert result == sensitivity(variants(), RANGES[:2], Target("GET", "mean"), trajectories=4), (
+    assert result == sensitivity(variants(), RANGES[:2], OpLatency("GET", "mean"), trajectories=4), (
         "the same seed, the same answer"
     )
     assert result.simulated <= 4 * 3
@@ -100,9 +100,9 @@ def test_another_seed_draws_other_walks(monkeypatch):
     ("ranges", "target", "message"),
     [
         (RANGES[:1], "GET.p99", "at least 2 ranges"),
-        ([RANGES[2], Range("hosts.cores.count", "2", "9")], "GET.p99", "one range per field"),
-        ([RANGES[0], Range("hosts.cores.count", "2", "3")], "GET.p99", "fewer than 4 values"),
-        ([RANGES[0], Range("network.latency", "0", "1ms")], "GET.p99", "ascending numbers above 0"),
+        ([RANGES[2], NumberRange("hosts.cores.count", "2", "9")], "GET.p99", "one range per field"),
+        ([RANGES[0], NumberRange("hosts.cores.count", "2", "3")], "GET.p99", "fewer than 4 values"),
+        ([RANGES[0], NumberRange("network.latency", "0", "1ms")], "GET.p99", "ascending numbers above 0"),
         (RANGES, "PUT.p99", "has no value at"),
         (RANGES, "GET.p42", "'p42' is not a latency"),
     ],

@@ -20,7 +20,7 @@ from models.minio.spec.spec import MinioSpec
 from models.spec.field_paths import paths_of, resolved
 from models.store import spec_of
 from sim.experiments.measures import Measures, difference
-from sim.experiments.sweep import Job, Settings, simulated, sweep
+from sim.experiments.sweep import PointTask, Settings, simulated, sweep
 from sim.experiments.variation import grid, sampled
 from sim.experiments.whatif import WhatIfExperiment, whatif
 from sim.experiments.whatif_table import points_table
@@ -28,8 +28,9 @@ from sim.json_form import to_json
 from sim.parallel.result_cache import ResultFolder
 from sim.parallel.worker_map import WorkerMap
 from sim.replication.replicate import Precision, replicate
-from sim.replication.summaries import FIGURES, Interval, paired
+from sim.replication.summaries import FIGURES, Interval
 from sim.simulate import simulate
+from tests.sim.replication.paired_differences import paired
 from tests.specs import minio
 from traces.errors import InputError
 
@@ -37,11 +38,11 @@ SETTINGS = Settings(seed=3, replications=3)
 SMALL = minio("workload.operations=400", "workload.clients=4", "workload.mix={GET: 3, PUT: 1}")
 
 
-def job(*assignments: str, settings: Settings = SETTINGS) -> Job:
-    return Job(spec_of(minio("workload.operations=400", "workload.clients=4", *assignments), "small"), settings)
+def job(*assignments: str, settings: Settings = SETTINGS) -> PointTask:
+    return PointTask(spec_of(minio("workload.operations=400", "workload.clients=4", *assignments), "small"), settings)
 
 
-def cores(*counts: int) -> list[Job]:
+def cores(*counts: int) -> list[PointTask]:
     return [job(f"hosts.cores.count={count}") for count in counts]
 
 
@@ -76,7 +77,7 @@ def test_short_paths_are_found_where_they_are_clear():
              "hedge.after": "client.hedge.after", "buckets.shards": "buckets.shards"}  # fmt: skip
     assert {path: resolved(CephSpec, path, counted=True) for path in short} == short
     assert resolved(CephSpec, "gateways") == "gateways"
-    assert resolved(MinioSpec, "object_size") == "workload.object_size"  # rather than that of own_objects
+    assert resolved(MinioSpec, "mix") == "workload.mix"  # rather than that of groups
     assert resolved(MinioSpec, "hosts.cpu.GET.constant") in paths_of(MinioSpec)
     # What only reading the spec can tell is left to it.
     assert [resolved(CephSpec, path) for path in ("faults.0.at", "device.preset")] == ["faults.0.at", "device.preset"]
@@ -199,7 +200,7 @@ def test_traces_are_shared_and_let_go():
 def test_what_is_interrupted_goes_on(tmp_path, monkeypatch, found):
     jobs, done = cores(1, 2, 3, 4, 6, 8), []
 
-    def interrupted(one: Job):
+    def interrupted(one: PointTask):
         if len(done) == 2:
             raise KeyboardInterrupt
         done.append(one)

@@ -113,3 +113,8 @@ def test_options_that_do_not_go_together(tmp_path, capsys, arguments, named):
     spec.write_text(yaml.safe_dump(data()))
     code, _, err = tailcast(capsys, *(str(spec) if a == "SPEC" else a for a in arguments))
     assert code == 2 and named in err
+
+
+def test_a_band_of_short_runs_says_so():
+    found = uncertainty_band(of(data("workload.clients=20")), Settings(replications=4), 0.5).unsettled
+    assert "clients" in {each.cause for each in found}

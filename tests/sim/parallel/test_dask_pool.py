@@ -17,7 +17,7 @@ import pytest
 
 import sim.parallel.dask_pool
 from models.store import spec_of
-from sim.experiments.sweep import Job, Settings, sweep
+from sim.experiments.sweep import PointTask, Settings, sweep
 from sim.parallel.dask_pool import completed_on
 from tests.paths import ROOT
 from tests.specs import minio
@@ -68,9 +68,9 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     started.stop()
 
 
-def jobs(count: int, operations: int) -> list[Job]:
+def jobs(count: int, operations: int) -> list[PointTask]:
     specs = [minio(f"workload.operations={operations}", f"workload.clients={n + 1}") for n in range(count)]
-    return [Job(spec_of(spec, "small"), Settings(replications=2)) for spec in specs]
+    return [PointTask(spec_of(spec, "small"), Settings(replications=2)) for spec in specs]
 
 
 class Kept:

@@ -9,9 +9,10 @@ import pytest
 
 from models.store import load_spec
 from sim.replication.replicate import Precision, PrecisionVerdict, replicate, seed_of
-from sim.replication.summaries import Replications, paired
+from sim.replication.summaries import Replications
 from sim.simulate import simulate
 from tests.models.test_store import EXAMPLE
+from tests.sim.replication.paired_differences import paired
 from tests.sim.replication.test_replications import mm1, theory
 from tests.small_traces import trace_of
 from traces.errors import InputError

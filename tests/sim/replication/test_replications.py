@@ -17,10 +17,9 @@ from models.network.station import Station
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.replication.replicate import replicate
-from sim.replication.summaries import FIGURES, RATES, Figure, Interval, Replication, Replications, paired
+from sim.replication.summaries import FIGURES, RATES, Figure, Interval, Replication, Replications
 from tests.networks import one_station, poisson
 from tests.runs import run_of
-from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.summary import QUANTILES, describe, summarise
 from traces.workload.distributions import Exponential
@@ -142,26 +141,3 @@ def test_an_operation_that_some_replications_lack_counts_where_it_is():
     assert figure.value == 1.5
     assert figure.half_width(0.5) == pytest.approx(stats.t.ppf(0.75, 1) * stats.sem([1.0, 2.0]))
     assert replications.summary().ops["DELETE"].count == 2
-
-
-def test_paired_is_b_minus_a():
-    a = replications_of([np.array([1.0, 1.0]), np.array([5.0, 5.0]), np.array([2.0, 2.0])])
-    b = replications_of([np.array([1.5, 1.5]), np.array([5.5, 5.5]), np.array([2.5, 2.5])])
-    difference = paired(a, b)
-    assert difference.replications == 3
-    for name in ("mean", "p50", "p99"):
-        assert astuple(difference.ops["GET"].latency_s[name]) == pytest.approx((0.5, 0.5, 0.5))
-    assert paired(b, a).ops["GET"].latency_s["p50"].value == pytest.approx(-0.5)
-
-
-def test_pairs_go_as_far_as_both_have_replications():
-    a = replications_of([np.array([1.0]), np.array([2.0]), np.array([90.0])])
-    b = replications_of([np.array([2.0]), np.array([4.0])])
-    assert paired(a, b).replications == 2
-    assert paired(a, b).ops["GET"].latency_s["mean"].value == 1.5
-
-
-def test_pairs_of_different_seeds_are_refused():
-    a = replications_of([np.array([1.0]), np.array([2.0])])
-    with pytest.raises(InputError, match="different seeds"):
-        paired(a, Replications(a.runs[::-1]))

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.paths import EXAMPLES
+from tests.profiles import examples
 from tests.runs import run_of
 from tests.small_traces import trace_of
 from traces.errors import InputError
@@ -254,7 +255,7 @@ def test_there_must_be_something_to_learn_from() -> None:
         fit_workload(trace_of(["GET"] * 3, ["a", "b", "c"]))
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(
     st.lists(
         st.tuples(st.sampled_from(OPS), st.sampled_from("abc"), st.integers(0, 50), st.integers(0, 10**12)),

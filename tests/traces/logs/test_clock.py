@@ -4,14 +4,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from traces.logs.clock import TICKS_NS, Clock, spread
+from traces.logs.clock import TICKS_NS, LogClock, spread
 
 SECOND, MILLI = 10**9, 10**6
 DAY = 1795255200 * SECOND
 
 
 def tick_of(*logs: np.ndarray) -> int:
-    clock = Clock()
+    clock = LogClock()
     for times in logs:
         clock.see(times.astype(np.int64))
     return clock.tick_ns
@@ -43,7 +43,7 @@ def test_few_or_distant_times_tell_no_coarse_clock() -> None:
 
 def test_slack_is_for_decimal_fractions_of_ticks() -> None:
     latencies = np.array([0, 12_000_001, 8_000_000, 3_999_999])
-    clock = Clock(slack_ns=1000)
+    clock = LogClock(slack_ns=1000)
     clock.see(latencies)
     assert clock.tick_ns == 4 * MILLI
 

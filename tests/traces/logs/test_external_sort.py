@@ -6,9 +6,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from traces.logs import external_sort
 from traces.logs.external_sort import ExternalSort
 
@@ -27,7 +28,7 @@ def sorted_rows(values: list[int], batch: int, piece: int, block: int) -> tuple[
         return [row for rows in first for row in rows], [len(rows) for rows in first]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.integers(0, 5) | st.integers(-(2**62), 2**62), max_size=150),
     st.integers(1, 9),

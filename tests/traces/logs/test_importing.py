@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.main import main
 from models.store import load_spec
 from tests.access_logs import at, line, log
+from tests.profiles import examples
 from traces.errors import InputError
 from traces.logs.importing import import_logs
 from traces.logs.object_sizes import Recorded, Sizes
@@ -114,7 +115,7 @@ def test_between_two_puts_an_object_has_one_size(imported: Any) -> None:
     assert (figures["sizes_filled"], figures["sizes_unknown"]) == (2, 0)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(
         st.tuples(st.sampled_from("ab"), st.sampled_from(["PUT", "GET", "RANGE", "HEAD", "DELETE"]), st.integers(1, 9)),

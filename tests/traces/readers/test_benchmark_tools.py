@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from tests.traces.readers.test_minio import SAMPLES, read, read_text
 from traces.errors import InputError
 from traces.logs.import_report import ImportReport
@@ -176,7 +177,7 @@ def read_parts(folder: Path, *parts: list[str]) -> tuple[list[dict], ImportRepor
     return rows, report
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_elbencho_pairs_over_files_in_any_order(tmp_path: Path, data: st.DataObject) -> None:
     lines = (SAMPLES / "elbencho-ops.json").read_text().splitlines()

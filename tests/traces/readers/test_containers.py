@@ -4,10 +4,11 @@ import json
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.paths import SAMPLES
+from tests.profiles import examples
 from traces.compression import TruncatedError
 from traces.logs.import_report import ImportReport
 from traces.readers import containers, source
@@ -42,7 +43,7 @@ def content(text, step=1 << 16):
 
 
 @wrapped_by
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     lines=st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30), min_size=1),
     ended=st.booleans(),
@@ -56,7 +57,7 @@ def test_wrapped_lines_are_the_lines(wrap, lines, ended, step):
             assert content(text, step) == "\n".join(lines) + "\n" * ended
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.binary(max_size=300), st.integers(1, 50))
 def test_other_content_is_left_as_it_is(data, step):
     pieces = [data[at : at + step] for at in range(0, len(data), step)]

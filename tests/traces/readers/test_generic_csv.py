@@ -6,10 +6,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.paths import SAMPLES
+from tests.profiles import examples
 from tests.small_traces import reads
 from traces.errors import InputError
 from traces.logs.columns import Columns
@@ -147,7 +148,7 @@ def test_a_name_may_hold_a_colon(parsed: Any) -> None:
     assert table.num_rows == 1
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.lists(st.text('19,"aGET\r -\x00é', max_size=12) | st.just("1,GET,a,5"), max_size=8), st.integers(0, 60))
 def test_no_row_is_lost_whatever_the_file_holds(tmp_path_factory: pytest.TempPathFactory, lines: Any, cut: int) -> None:
     data = ("ts,verb,path,n\n" + "\n".join(lines)).encode()

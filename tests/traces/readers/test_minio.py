@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from tests.paths import SAMPLES
+from tests.profiles import examples
 from traces.logs.import_report import ImportReport
 from traces.operations import OPS
 from traces.readers.formats import Format
@@ -274,7 +275,7 @@ def test_keys_that_are_not_utf8_stay_distinct(tmp_path: Path) -> None:
     assert [row["key"] for row in rows] == ["a\\udcfe", "a\\udcff", "a\U0001f600", "ab"] and not report.unreadable
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_damage_loses_a_row(tmp_path: Path, data: st.DataObject) -> None:
     format, name = data.draw(

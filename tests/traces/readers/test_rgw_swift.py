@@ -6,10 +6,11 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.paths import SAMPLES
+from tests.profiles import examples
 from traces.logs.import_report import ImportReport
 from traces.operations import OPS
 from traces.readers import json_objects, source
@@ -600,7 +601,7 @@ LINES = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data(), format=st.sampled_from([rgw_ops_log.FORMAT, rgw_beast_log.FORMAT, swift_proxy_log.FORMAT]))
 def test_every_row_of_a_damaged_log_is_accounted_for(tmp_path_factory, data, format):
     text = bytearray(LINES[format.name].encode() * 6)
@@ -612,7 +613,7 @@ def test_every_row_of_a_damaged_log_is_accounted_for(tmp_path_factory, data, for
     assert report.rows >= len(rows) and report.rows >= 1
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     held=st.lists(st.dictionaries(st.text(), st.text() | st.integers() | st.lists(st.text()), max_size=4), min_size=1),
     block=st.sampled_from([5, 100, 4 << 20]),

@@ -10,6 +10,7 @@ import zstandard
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from traces.errors import InputError
 from traces.logs.import_report import ImportReport
 from traces.readers import source
@@ -213,7 +214,7 @@ def test_blank_lines_are_no_rows():
     assert frame.rows() == [(3, "a"), (6, "b"), (8, " c")]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(st.text(" \t\r\v\fa", max_size=3), min_size=1, max_size=5))
 def test_lines_of_blanks_are_no_rows(texts):
     rows = Lines(Path("log"), 1, "\n".join(texts).encode()).frame()["line"].to_list()

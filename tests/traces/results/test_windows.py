@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from traces.results.formats.windows import Window, pooled
+from traces.results.formats.windows import LatencyWindow, pooled
 from traces.results.schema import Latency
 
 NAMES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 
-def window(latency_s: NDArray[np.float64]) -> Window:
+def window(latency_s: NDArray[np.float64]) -> LatencyWindow:
     quantiles = {name: float(np.quantile(latency_s, fraction)) for name, fraction in NAMES.items()}
     statistics = (float(f) for f in (latency_s.mean(), latency_s.std(ddof=1), latency_s.min(), latency_s.max()))
-    return Window(len(latency_s), Latency(*statistics, quantiles_s=quantiles))
+    return LatencyWindow(len(latency_s), Latency(*statistics, quantiles_s=quantiles))
 
 
 def drifting(seed: int, spread: float) -> list[NDArray[np.float64]]:
@@ -55,6 +55,6 @@ def test_one_window_is_exact() -> None:
 
 
 def test_without_extremes_there_are_no_quantiles() -> None:
-    windows = [Window(10, Latency(mean_s=1.0)), Window(30, Latency(mean_s=2.0))]
+    windows = [LatencyWindow(10, Latency(mean_s=1.0)), LatencyWindow(30, Latency(mean_s=2.0))]
     latency, bounds = pooled(windows)
     assert (latency.mean_s, dict(latency.quantiles_s), bounds) == (1.75, {}, {})

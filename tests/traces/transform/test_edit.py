@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from tests.small_traces import reads, trace_of
 from traces.errors import InputError
 from traces.origin import Origin
@@ -112,7 +113,7 @@ def test_a_merge_by_the_clock_needs_one() -> None:
         merge([trace_of(["GET"], ["a"], CLOSED)])
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.lists(st.floats(0, 100), min_size=1, max_size=20), min_size=1, max_size=4))
 def test_a_merge_loses_nothing(times: list[list[float]]) -> None:
     traces = [

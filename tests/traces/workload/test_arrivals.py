@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.profiles import examples
 from traces.errors import InputError
 from traces.workload.arrivals import Constant, Diurnal, Mmpp2, Multiscale, Poisson, Profile, RateStep, arrival_times
 
@@ -71,7 +72,7 @@ def test_diurnal_arrivals_follow_the_sine_at_the_stated_mean() -> None:
 
 
 @given(any_process, st.integers(0, 2**64 - 1), st.integers(1, 200), st.integers(1, 200), st.floats(0.1, 1e5))
-@settings(max_examples=60)
+@examples(60)
 def test_a_longer_draw_begins_with_the_shorter(process: Any, seed: int, few: int, more: int, rate: float) -> None:
     longer = process.times(rate, seed, few + more)
     assert (longer[:few] == process.times(rate, seed, few)).all()
@@ -80,7 +81,7 @@ def test_a_longer_draw_begins_with_the_shorter(process: Any, seed: int, few: int
 
 
 @given(any_process, st.integers(0, 1000), st.integers(1, 300), st.floats(0.01, 30))
-@settings(max_examples=60)
+@examples(60)
 def test_operations_and_duration_end_whichever_is_first(process: Any, seed: int, most: int, duration: float) -> None:
     by_count = arrival_times(process, 10, seed, most, None)
     by_time = arrival_times(process, 10, seed, None, duration)

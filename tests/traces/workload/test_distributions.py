@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 from scipy import stats
 
+from tests.profiles import examples
 from traces.workload.distributions import (
     Deterministic,
     Empirical,
@@ -74,7 +75,7 @@ def test_sizes_have_their_stated_mean(size: Any, mean: float) -> None:
 
 
 @given(costs, probabilities)
-@settings(max_examples=200)
+@examples(200)
 def test_values_are_finite_and_not_negative(law: Any, u: list[float]) -> None:
     values = law.quantile(np.array(u))
     assert values.shape == (len(u),)
@@ -83,7 +84,7 @@ def test_values_are_finite_and_not_negative(law: Any, u: list[float]) -> None:
 
 
 @given(costs, st.floats(2.0**-53, 1 - 2.0**-53), st.floats(2.0**-53, 1 - 2.0**-53))
-@settings(max_examples=200)
+@examples(200)
 def test_inverse_cdfs_ascend_within_a_component(law: Any, a: float, b: float) -> None:
     """Mixtures ascend in each component, not over all."""
     borders = {"slow_mode": [0.8, 0.99], "mixture": [0.75], "hyperexponential": [0.5, 0.5 * (1 + np.sqrt(0.8))]}

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.profiles import examples
 from traces.operations import OPS
 from traces.spec.spec_file import validated
 from traces.trace import Pacing, Trace
@@ -45,7 +46,7 @@ WORKLOADS = st.fixed_dictionaries(
 
 
 @given(WORKLOADS, st.integers(0, 2**64 - 1))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_every_workload_gives_a_valid_trace_again_and_again(fields: dict[str, Any], seed: int) -> None:
     trace = traced(seed, **fields)
     assert trace.table.equals(traced(seed, **fields).table)
@@ -58,7 +59,7 @@ def test_every_workload_gives_a_valid_trace_again_and_again(fields: dict[str, An
 
 
 @given(WORKLOADS, st.integers(0, 100))
-@settings(max_examples=40)
+@examples(40)
 def test_an_object_keeps_its_size_and_bucket(fields: dict[str, Any], seed: int) -> None:
     trace = traced(seed, **fields)
     seen: dict[str, tuple[str, int]] = {}

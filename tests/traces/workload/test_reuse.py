@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.paths import EXAMPLES
+from tests.profiles import examples
 from traces.errors import InputError
 from traces.operations import DELETE, GET, LIST, PUT
 from traces.spec.spec_file import validated
@@ -70,7 +71,7 @@ def test_short_gaps_are_short_reuse_distances() -> None:
     assert far > 100
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(0, 2**64 - 1), st.integers(1, 6000), st.integers(1, 3000))
 def test_a_longer_draw_begins_with_the_shorter(seed: int, few: int, more: int) -> None:
     assert (KEYS.choose(seed, few + more)[:few] == KEYS.choose(seed, few)).all()

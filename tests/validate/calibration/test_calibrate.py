@@ -82,6 +82,7 @@ def test_a_profile_tells_what_it_was_made_from(profile):
     assert profile.simulations > 100
 
 
+@pytest.mark.nightly("processes are those of validations, whose test runs many times a day")
 def test_the_number_of_workers_changes_nothing():
     one, two = (calibrate(SPEC, RUNS[:1], FITTED[:1], workers=n) for n in (1, 2))
     assert one == two

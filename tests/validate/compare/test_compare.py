@@ -5,11 +5,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from cli.main import main
+from tests.profiles import examples
 from tests.runs import run_of
 from traces.errors import InputError
 from validate.compare.compare import compare
@@ -58,7 +59,7 @@ def test_a_difference_that_may_be_chance_is_unsure_and_not_a_difference():
     assert "p50" in get.unsure_of
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(30, 400), st.integers(30, 400), st.floats(0.3, 3), st.integers(0, 1000))
 def test_swapped_sides_negate_the_ratios(n, m, factor, seed):
     a, b = lognormal(n, seed, factor), lognormal(m, seed + 1)

@@ -8,13 +8,14 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from models.store import load_spec
 from sim.simulate import simulate
 from tests.models.test_store import EXAMPLE
+from tests.profiles import examples
 from tests.runs import run_of
 from traces.run import Run
 from validate.compare import drift
@@ -76,7 +77,7 @@ def test_independent_blocks_are_called_changed_as_rarely_as_the_level_says():
     assert stats.binomtest(found, 300, 0.05).pvalue > 1e-3
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.floats(0.25, 0.75), st.sampled_from([0.6, 1.5, 2.0]), st.integers(0, 10_000))
 def test_a_store_that_becomes_slower_or_faster_has_drifted(when, factor, seed):
     latency = np.random.default_rng(seed).lognormal(-6, 0.4, 3000)

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from cli.main import main
-from cli.tables.validation import left_out_grid, summary_grid
+from cli.tables.measured.validation import left_out_grid, summary_grid
 from models.store import load_spec, spec_of
 from sim.simulate import simulate
 from tests.browser import CHROMIUM, opened
@@ -77,7 +77,7 @@ def right(folder) -> Validation:
 
 @pytest.fixture(scope="module")
 def wrong(folder) -> Validation:
-    return validate(load_spec(EXAMPLE, SLOWER), runs_in(folder), workers=2)
+    return validate(load_spec(EXAMPLE, SLOWER), runs_in(folder))
 
 
 def test_the_right_model_is_within_tolerance(right):

@@ -34,6 +34,9 @@ class StubS3:
     file_name = None
     has_db = False
     fault_event = None
+    placement = None
+    reshard = None
+    discard = None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         if form.drives != 1:

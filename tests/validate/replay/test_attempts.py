@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from models.network.retry_policy import HEDGE_SAMPLES, Policy
-from validate.replay.attempts import Attempts, Outcome, retryable
+from validate.replay.attempts import Attempts, RequestOutcome, retryable
 from validate.s3.account import Response
 
 GOOD = Response(200, 10)
@@ -47,16 +47,16 @@ def attempts() -> Callable[..., Attempts]:
 Make = Callable[..., Attempts]
 
 
-def timed(attempts: Attempts, row: int = 0) -> tuple[Outcome, float]:
+def timed(attempts: Attempts, row: int = 0) -> tuple[RequestOutcome, float]:
     begun_s = time.perf_counter()
     return attempts(row), time.perf_counter() - begun_s
 
 
 def test_without_a_policy_there_is_one_attempt(attempts: Make) -> None:
     store = Store((0, GONE))
-    assert attempts(Policy(), store)(3) == Outcome(GONE, 1, 0)
+    assert attempts(Policy(), store)(3) == RequestOutcome(GONE, 1, 0)
     assert [begun[:2] for begun in store.begun] == [(3, 0)]
-    assert attempts(Policy(), Store((0, GOOD)))(0) == Outcome(GOOD, 1, 1)
+    assert attempts(Policy(), Store((0, GOOD)))(0) == RequestOutcome(GOOD, 1, 1)
 
 
 def test_a_late_answer_is_overtaken_by_the_second_attempt(attempts: Make) -> None:
@@ -68,12 +68,12 @@ def test_a_late_answer_is_overtaken_by_the_second_attempt(attempts: Make) -> Non
 
 def test_the_first_attempt_can_win_against_the_second(attempts: Make) -> None:
     outcome, took_s = timed(attempts(Policy(hedge_after_s=0.05), Store((0.15, GOOD), (0.5, GOOD))))
-    assert outcome == Outcome(GOOD, 2, 1) and took_s < 0.4
+    assert outcome == RequestOutcome(GOOD, 2, 1) and took_s < 0.4
 
 
 def test_an_answer_in_time_is_not_hedged(attempts: Make) -> None:
     outcome, _ = timed(attempts(Policy(hedge_after_s=0.2), Store((0.01, GOOD))))
-    assert outcome == Outcome(GOOD, 1, 1)
+    assert outcome == RequestOutcome(GOOD, 1, 1)
 
 
 def test_hedges_keep_to_their_budget(attempts: Make) -> None:
@@ -95,7 +95,7 @@ def test_a_quantile_is_known_only_after_some_answers(attempts: Make) -> None:
     slow.set()
     assert hedged(HEDGE_SAMPLES - 1).attempts == 1, "one latency is missing"
     outcome, took_s = timed(hedged, HEDGE_SAMPLES)
-    assert outcome == Outcome(GOOD, 2, 2) and took_s < 0.25
+    assert outcome == RequestOutcome(GOOD, 2, 2) and took_s < 0.25
 
 
 def test_as_many_losers_as_workers_may_be_under_way(attempts: Make) -> None:
@@ -120,7 +120,9 @@ def test_the_loser_is_taken_back_where_it_can_be() -> None:
         {"GET": Policy(hedge_after_s=0.05)}, ["GET"] * 9, Store((0, BUSY)), 1, threading.Event(), 0, issue
     )
     begun_s = time.perf_counter()
-    assert [hedged(row) for row in range(3)] == [Outcome(GOOD, 2, 2)] * 3, "the one spare is given back each time"
+    assert [hedged(row) for row in range(3)] == [RequestOutcome(GOOD, 2, 2)] * 3, (
+        "the one spare is given back each time"
+    )
     hedged.close()
     assert time.perf_counter() - begun_s < 3, "no loser is waited for"
     assert ended == [(0, 0), (1, 0), (2, 0)]
@@ -139,7 +141,7 @@ def test_a_bug_in_an_attempt_that_can_be_taken_back_reaches_the_worker() -> None
 def test_a_failure_is_retried_after_pauses_that_double(attempts: Make) -> None:
     store = Store((0, BUSY), (0, BUSY), (0, GOOD))
     outcome = attempts(Policy(retries=3, backoff_s=0.04), store)(0)
-    assert outcome == Outcome(GOOD, 3, 3)
+    assert outcome == RequestOutcome(GOOD, 3, 3)
     first, second, third = (at_s for _, _, at_s in store.begun)
     assert 0.04 <= second - first < 0.08 <= third - second
 
@@ -156,7 +158,7 @@ def test_the_longest_pause_and_its_jitter(attempts: Make) -> None:
 
 
 def test_retries_end(attempts: Make) -> None:
-    assert attempts(Policy(retries=2), Store((0, BUSY)))(0) == Outcome(BUSY, 3, 0)
+    assert attempts(Policy(retries=2), Store((0, BUSY)))(0) == RequestOutcome(BUSY, 3, 0)
 
 
 def test_retries_keep_to_their_budget(attempts: Make) -> None:
@@ -167,7 +169,7 @@ def test_retries_keep_to_their_budget(attempts: Make) -> None:
 
 
 def test_what_is_wrong_with_the_request_is_not_retried(attempts: Make) -> None:
-    assert attempts(Policy(retries=2), Store((0, GONE)))(0) == Outcome(GONE, 1, 0)
+    assert attempts(Policy(retries=2), Store((0, GONE)))(0) == RequestOutcome(GONE, 1, 0)
     broken = Response(200, error="the connection was reset")
     assert [retryable(a) for a in (GOOD, GONE, BUSY, broken, Response(0, error="refused"))] == [
         False, False, True, True, True,
@@ -178,14 +180,14 @@ def test_nothing_is_retried_after_an_interrupt(attempts: Make) -> None:
     stopped = threading.Event()
     retried = Attempts({"GET": Policy(retries=5)}, ["GET"], Store((0, BUSY)), 1, stopped)
     stopped.set()
-    assert retried(0) == Outcome(BUSY, 1, 0)
+    assert retried(0) == RequestOutcome(BUSY, 1, 0)
 
 
 def test_a_failed_first_attempt_waits_for_the_hedge(attempts: Make) -> None:
     store = Store((0.1, BUSY), (0.15, GOOD))
-    assert attempts(Policy(hedge_after_s=0.05, retries=1), store)(0) == Outcome(GOOD, 2, 2)
+    assert attempts(Policy(hedge_after_s=0.05, retries=1), store)(0) == RequestOutcome(GOOD, 2, 2)
     both_fail = Store((0.1, BUSY), (0.1, BUSY), (0.01, GOOD))
-    assert attempts(Policy(hedge_after_s=0.05, retries=1), both_fail)(0) == Outcome(GOOD, 3, 3)
+    assert attempts(Policy(hedge_after_s=0.05, retries=1), both_fail)(0) == RequestOutcome(GOOD, 3, 3)
 
 
 def test_operations_have_policies_of_their_own() -> None:

@@ -14,8 +14,8 @@ from tests.conftest import StubStore
 from tests.small_traces import reads, trace_of
 from traces.errors import InputError
 from traces.trace import Pacing
-from validate.replay.attempts import Outcome
-from validate.replay.issue import Clock, ClosedLoop, LoopState, OpenLoop, TracePart, drive
+from validate.replay.attempts import RequestOutcome
+from validate.replay.issue import ClosedLoop, LoopClock, LoopState, OpenLoop, TracePart, drive
 from validate.replay.plan import Options, plan_of
 from validate.replay.replay import replay
 from validate.s3.account import Response, Target
@@ -25,7 +25,7 @@ Stub = Callable[..., StubStore]
 
 def test_an_open_loop_is_dealt_out_whole() -> None:
     trace = reads(11, rate=10)
-    loops = [OpenLoop(trace, Clock(), 2.0, 5, TracePart(i, 3)) for i in range(3)]
+    loops = [OpenLoop(trace, LoopClock(), 2.0, 5, TracePart(i, 3)) for i in range(3)]
     assert [loop.workers for loop in loops] == [2, 2, 1]
     taken = []
     for loop in loops:
@@ -36,13 +36,13 @@ def test_an_open_loop_is_dealt_out_whole() -> None:
 
 
 def test_a_light_open_loop_is_done_by_few_of_many_workers() -> None:
-    clock, trace = Clock(), reads(60, rate=300)
+    clock, trace = LoopClock(), reads(60, rate=300)
     threads: list[int] = []
 
-    def issue(row: int) -> Outcome:
+    def issue(row: int) -> RequestOutcome:
         threads.append(threading.get_ident())
         time.sleep(1e-3)
-        return Outcome.of(Response(200), 1, 0)
+        return RequestOutcome.of(Response(200), 1, 0)
 
     records, interrupted = drive(OpenLoop(trace, clock, 1.0, 40), clock, issue, lambda done, seconds: None)
     assert [record.due.row for record in records] == list(range(60)) and not interrupted
@@ -52,7 +52,7 @@ def test_a_light_open_loop_is_done_by_few_of_many_workers() -> None:
 
 def test_shares_of_a_closed_loop_take_turns() -> None:
     trace = trace_of(["GET"] * 6, list("abcdef"), Pacing("closed", 5))
-    state, clock = LoopState(trace, multiprocessing.get_context("spawn")), Clock()
+    state, clock = LoopState(trace, multiprocessing.get_context("spawn")), LoopClock()
     loops = [ClosedLoop(trace, clock, state, TracePart(i, 2)) for i in range(2)]
     assert [loop.workers for loop in loops] == [3, 2]
     order = [loops[i].take(worker, 0.0) for i, worker in ((1, 1), (0, 0), (0, 2), (1, 0), (0, 1))]

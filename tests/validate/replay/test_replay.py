@@ -22,7 +22,7 @@ from traces.errors import InputError
 from traces.run import Run
 from traces.trace import Pacing, Trace
 from validate.replay import buckets as bucket
-from validate.replay.plan import Options, Plan, plan_of
+from validate.replay.plan import Options, ReplayPlan, plan_of
 from validate.replay.replay import replay
 from validate.s3.account import Account, Target
 from validate.s3.clients import DATA_PATHS
@@ -323,7 +323,7 @@ def test_a_loser_is_taken_back_where_policy_and_client_allow(stub: Stub, cancel:
 
 
 def test_what_cannot_be_taken_back_is_known_beforehand() -> None:
-    def plan(ops: list[str], hedged: list[str], **options: object) -> Plan:
+    def plan(ops: list[str], hedged: list[str], **options: object) -> ReplayPlan:
         policies = ClientPolicies(
             hedge=Hedge(after=0.1, operations=tuple(hedged)), multipart=options.pop("parts", None)
         )

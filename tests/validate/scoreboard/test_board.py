@@ -21,13 +21,13 @@ from validate.scoreboard import board
 from validate.scoreboard.baselines import baseline, straight_lines
 from validate.scoreboard.changes import SIGNIFICANT, changes_of
 from validate.scoreboard.lines import FITTED, KNOWN, STATEMENT, UNSEEN, Line, read_board, write_board
-from validate.scoreboard.published import Settings, published_lines, sample_of
+from validate.scoreboard.published import BoardSettings, published_lines, sample_of
 from validate.scoreboard.recorded import recorded_lines
 from validate.scoreboard.recordings import RECORDINGS
 from validate.scoreboard.summary import KINDS, kind_of, summary_of
 
 BOARD = ROOT / "docs" / "scoreboard.csv"
-QUICK = Settings(seed=0, replications=2, uncertainty=None, workers=1, model="a model")
+QUICK = BoardSettings(seed=0, replications=2, uncertainty=None, workers=1, model="a model")
 LINE = Line("case", "a row", "GET", "throughput_ops", KNOWN, 100.0, 90.0, 0.01, model="m")
 
 numbers = st.floats(1e-6, 1e9).map(lambda value: float(f"{value:.6g}"))

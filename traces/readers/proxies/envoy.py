@@ -20,7 +20,7 @@ from traces.readers.formats import Format, Head, of_lines
 from traces.readers.http_layout import REQUEST_LINE, HttpFields, http_columns, http_doubts, http_steps, http_verdicts
 from traces.readers.json_objects import objects
 from traces.readers.json_rows import json_fields
-from traces.readers.layout import Divide, Layout, Verdict, if_invalid, leave_out, parser, refuse
+from traces.readers.layout import Divide, Layout, RowVerdict, if_invalid, leave_out, parser, refuse
 
 _PATTERN = (
     rf'^(?:.*? )??\[(?<time>[^\]]+)\] "{REQUEST_LINE}" (?<status>[0-9]+) [^ ]+ (?:[^ ]+ [^ ]+ "[^"]*" )?'
@@ -37,7 +37,7 @@ _MS = 10**6
 _rest = pl.col("rest")
 
 
-def _layout(divide: Divide, *first: Verdict) -> Layout:
+def _layout(divide: Divide, *first: RowVerdict) -> Layout:
     """Return the layout of rows with the fields of the JSON form."""
     return Layout(
         divide=divide,

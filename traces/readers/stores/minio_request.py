@@ -18,7 +18,7 @@ import pyarrow as pa
 from traces.operations import GET, HEAD, LIST, PUT
 from traces.readers.expressions import number
 from traces.readers.http_requests import is_error
-from traces.readers.layout import Verdict, refuse
+from traces.readers.layout import RowVerdict, refuse
 from traces.readers.operations import API_OPERATIONS
 
 HANDLERS = {
@@ -59,7 +59,7 @@ def header_fields(request: pl.Expr, response: pl.Expr) -> dict[str, pl.Expr]:
     }
 
 
-def if_lengths_invalid() -> Iterable[Verdict]:
+def if_lengths_invalid() -> Iterable[RowVerdict]:
     """Return the verdicts on lengths that are no numbers; -1 stands for none."""
     return (
         refuse(pl.col(name).is_null() & (pl.col(f"{name}_text") != "-1"), f"{field} cannot be read")

@@ -49,8 +49,6 @@ _op, _status, _target = pl.col("op"), pl.col("status_"), pl.col("target")
 _fields = pl.col("rest").str.extract_groups(_REST).struct
 _exact = pl.col("start").str.contains(r"^\d{1,10}\.\d{9}$")  # as Swift prints it
 _bucket, _key = divided(pl.col("below"))
-_other = pl.when(pl.col("rest").is_null()).then(pl.col("text"))
-
 LAYOUT = Layout(
     divide=matches(f"^proxy-server: {_FIELDS}", f"^{_FIELDS}", f": {_FIELDS}"),
     steps=(

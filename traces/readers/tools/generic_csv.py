@@ -58,7 +58,7 @@ from traces.readers.blocks import by_block, without_header
 from traces.readers.delimited import UNCLOSED, delimited, delimiter_of, field, header_line, names_in, spaced, too_few
 from traces.readers.expressions import matches
 from traces.readers.formats import Format, Head
-from traces.readers.layout import Divide, Verdict, parser, refuse
+from traces.readers.layout import Divide, RowVerdict, parser, refuse
 from traces.readers.operations import any_operation
 from traces.readers.parquet_rows import MAGIC, column_names, row_blocks, texts_of
 from traces.readers.source import Lines, Source
@@ -178,7 +178,7 @@ class _Table:
 
     divide: Divide
     fields: Mapping[str, pl.Expr]
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[RowVerdict, ...] = ()
     blocks: Callable[[Source], Iterator[Lines]] = Source.lines
 
 

@@ -22,7 +22,7 @@ from traces.readers.expressions import (
 )
 from traces.readers.http_layout import HttpFields, http_columns, http_doubts, http_steps, http_verdicts
 from traces.readers.http_requests import NO_RESPONSE
-from traces.readers.layout import Layout, Verdict, if_invalid, leave_out, refuse
+from traces.readers.layout import Layout, RowVerdict, if_invalid, leave_out, refuse
 from traces.readers.operations import any_operation
 from traces.readers.records import FIRST_ERROR, LAST_STATUS, NO_OBJECT
 
@@ -63,7 +63,7 @@ class Column:
     constant: str = ""
 
 
-def table_layout(columns: Mapping[str, Column], fields: Mapping[str, pl.Expr], first: tuple[Verdict, ...]) -> Layout:
+def table_layout(columns: Mapping[str, Column], fields: Mapping[str, pl.Expr], first: tuple[RowVerdict, ...]) -> Layout:
     """Return the layout of rows, without its division.
 
     Args:
@@ -120,7 +120,7 @@ def _texts(columns: Mapping[str, Column], fields: Mapping[str, pl.Expr]) -> dict
     return raw | {"error_text": raw["error"]}
 
 
-def _if_invalid(fields: Mapping[str, str]) -> tuple[Verdict, ...]:
+def _if_invalid(fields: Mapping[str, str]) -> tuple[RowVerdict, ...]:
     """Return the verdicts on numbers that are none, with a hint where a comma is the reason."""
     commas = tuple(
         refuse(
@@ -140,7 +140,7 @@ class _Part:
     """The part of a layout that depends on how a table names its requests."""
 
     steps: tuple[Mapping[str, pl.Expr], ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[RowVerdict, ...]
     columns: Mapping[str, pl.Expr]
 
 

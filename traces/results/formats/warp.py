@@ -19,7 +19,7 @@ from typing import Any
 
 from traces.errors import InputError
 from traces.results.formats.format import ResultFormat
-from traces.results.formats.windows import Window, pooled
+from traces.results.formats.windows import LatencyWindow, pooled
 from traces.results.schema import Latency, Result, Results, mean_size, rate
 from traces.results.values import Values, documents, size_bytes
 
@@ -137,7 +137,7 @@ def _requests_in(window: Values) -> int:
 
 def _latency(windows: Sequence[Values]) -> tuple[Latency, str | None, dict[str, Any]]:
     single = [
-        Window(_requests_in(one), _statistics(one, "dur_avg_millis", _DURATIONS))
+        LatencyWindow(_requests_in(one), _statistics(one, "dur_avg_millis", _DURATIONS))
         for one in windows
         if "dur_avg_millis" in one.data and _requests_in(one)
     ]
@@ -145,7 +145,9 @@ def _latency(windows: Sequence[Values]) -> tuple[Latency, str | None, dict[str, 
         latency, more = _of_all(single, "latency")
         return latency, _POOLED if len(single) > 1 else _ONE_WINDOW, more
     ranges = [each for one in windows for each in one.listed("by_size") if _requests_in(each)]
-    of_sizes = [Window(_requests_in(each), Latency(mean_s=each.number("avg_duration_millis", _MS))) for each in ranges]
+    of_sizes = [
+        LatencyWindow(_requests_in(each), Latency(mean_s=each.number("avg_duration_millis", _MS))) for each in ranges
+    ]
     if not of_sizes:
         return Latency(), None, {}
     return pooled(of_sizes)[0], _SIZES, {}
@@ -156,7 +158,7 @@ def _first_byte(windows: Sequence[Values]) -> tuple[Latency, dict[str, Any]]:
         one for window in windows for one in ([window] if "by_size" not in window.data else window.listed("by_size"))
     ]
     found = [
-        Window(_requests_in(one), _statistics(one.part("first_byte"), "average_millis", _FIRST_BYTES))
+        LatencyWindow(_requests_in(one), _statistics(one.part("first_byte"), "average_millis", _FIRST_BYTES))
         for one in parts
         if one.part("first_byte").data and _requests_in(one)
     ]
@@ -173,7 +175,7 @@ def _statistics(figures: Values, mean: str, quantiles: Mapping[str, str]) -> Lat
     )
 
 
-def _of_all(windows: Sequence[Window], prefix: str) -> tuple[Latency, dict[str, Any]]:
+def _of_all(windows: Sequence[LatencyWindow], prefix: str) -> tuple[Latency, dict[str, Any]]:
     """Return the statistics of all requests; bounds of the quantiles, and the means of the windows that warp prints."""
     latency, bounds = pooled(windows)
     more: dict[str, Any] = {f"{prefix}_{name}_s_between": between for name, between in bounds.items()}

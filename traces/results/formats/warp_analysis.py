@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from traces.results.formats.format import ResultFormat
 from traces.results.formats.warp import OPS, TOOL
-from traces.results.formats.windows import Window, pooled
+from traces.results.formats.windows import LatencyWindow, pooled
 from traces.results.schema import Latency, Result, Results, rate
 from traces.results.values import Values, documents
 
@@ -47,7 +47,7 @@ def _row(operation: Values, run: int, kind: str | None) -> Result:
     latency, basis = _single(single), "successful requests"
     if not single.data and ranges:
         means = [
-            Window(each.count("requests") or 0, Latency(mean_s=each.number("avg_duration_millis", _MS)))
+            LatencyWindow(each.count("requests") or 0, Latency(mean_s=each.number("avg_duration_millis", _MS)))
             for each in ranges
         ]
         latency, basis = pooled(means)[0], "successful requests; objects of several sizes have no quantiles"

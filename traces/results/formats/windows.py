@@ -22,7 +22,7 @@ _LEAST_S = 1e-9  # of a latency, so that it has a logarithm
 
 
 @dataclass(frozen=True)
-class Window:
+class LatencyWindow:
     """Statistics of a latency in a window.
 
     Attributes:
@@ -34,7 +34,7 @@ class Window:
     latency: Latency
 
 
-def pooled(windows: Sequence[Window]) -> tuple[Latency, dict[str, list[float]]]:
+def pooled(windows: Sequence[LatencyWindow]) -> tuple[Latency, dict[str, list[float]]]:
     """Return the statistics of all requests, and bounds of the quantiles that are estimates.
 
     Args:

@@ -71,11 +71,6 @@ class Network:
         """Return the address of a host."""
         return f"10.77.{self.subnet}.{_FIRST_HOST + host}"
 
-    @property
-    def client_address(self) -> str:
-        """The address of the client."""
-        return f"10.77.{self.subnet}.{_CLIENT}"
-
     def entered(self, host: int, command: Sequence[str]) -> list[str]:
         """Return the command that runs `command` on a host, as the same process."""
         return ["nsenter", f"--net={_NETNS / self.namespace(host)}", *command]

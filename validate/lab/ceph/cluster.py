@@ -73,7 +73,7 @@ def start(store: Store, spawn: Spawn) -> None:
     """
     is_new = configuration.write(store)
     conf, monitor = str(configuration.ceph_conf(store)), configuration.monitor_of(store)
-    environment, node = program.environment(), store.nodes[monitor]
+    environment, node = program.PROGRAMS.environment(), store.nodes[monitor]
     where, port = configuration.address(store, monitor)
     fsids = [str(uuid.uuid4()) for _ in configuration.osds(store)]
     if is_new:
@@ -109,8 +109,12 @@ def _make_monitor(store: Store, conf: str, address: str) -> None:
     folder = configuration.folder_of(store)
     monmap, keyring = str(folder / "monmap"), str(folder / "keyring")
     fsid = next(line for line in Path(conf).read_text().splitlines() if line.startswith("fsid = "))[7:]
-    program.run(["monmaptool", "--create", "--clobber", "--fsid", fsid, "--addv", "a", address, monmap], _WITHIN_S)
-    program.run(["ceph-mon", "-c", conf, "--mkfs", "-i", "a", "--monmap", monmap, "--keyring", keyring], _WITHIN_S)
+    program.PROGRAMS.run(
+        ["monmaptool", "--create", "--clobber", "--fsid", fsid, "--addv", "a", address, monmap], _WITHIN_S
+    )
+    program.PROGRAMS.run(
+        ["ceph-mon", "-c", conf, "--mkfs", "-i", "a", "--monmap", monmap, "--keyring", keyring], _WITHIN_S
+    )
 
 
 def _format_drives(store: Store, conf: str, fsids: Sequence[str]) -> None:
@@ -119,7 +123,7 @@ def _format_drives(store: Store, conf: str, fsids: Sequence[str]) -> None:
         ["ceph-osd", "-c", conf, "-i", str(osd), "--mkfs", "--osd-uuid", fsid, "--no-mon-config"]
         for osd, fsid in enumerate(fsids)
     ]
-    environment = program.environment()
+    environment = program.PROGRAMS.environment()
     made = [
         subprocess.Popen(each, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment)
         for each in commands
@@ -134,7 +138,7 @@ def _make_user(store: Store, conf: str) -> None:
     access_key, secret_key = store.credentials
     keys = [f"--access-key={access_key}", f"--secret-key={secret_key}"]
     user = ["--uid=tailcast", "--display-name=tailcast"]
-    program.run(["radosgw-admin", "-c", conf, "user", "create", *user, *keys], _WITHIN_S)
+    program.PROGRAMS.run(["radosgw-admin", "-c", conf, "user", "create", *user, *keys], _WITHIN_S)
 
 
 def is_clean(store: Store, within_s: float) -> bool:

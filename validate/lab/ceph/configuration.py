@@ -14,7 +14,8 @@ import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from validate.lab.ceph.options import of_daemon, pools_of
+from validate.lab.ceph.options import pools_of
+from validate.lab.options import options_of
 from validate.lab.store import Store
 
 BLOCK_BYTES = 4 << 30
@@ -94,11 +95,6 @@ def osds(store: Store) -> range:
     return range(store.form.drive_count)
 
 
-def osd_folder(store: Store, osd: int) -> Path:
-    """Return the folder of an OSD, not on its drive."""
-    return store.folder / f"osd.{osd}"
-
-
 def gateway_name(host: int) -> str:
     """Return the name of the RADOS gateway of a host."""
     return f"client.rgw.{host}"
@@ -160,13 +156,13 @@ def _sections(store: Store) -> Iterator[str]:
         "osd_pool_default_size": pools.replicas,
         "osd_crush_chooseleaf_type": int(pools.by_host),
     }
-    yield _section("global", places | _GLOBAL | of_daemon(store.options, "global"))
-    yield _section("mon", _MON | {"mon_data": str(store.folder / "mon.a")} | of_daemon(store.options, "mon"))
+    yield _section("global", places | _GLOBAL | options_of(store.options, "global"))
+    yield _section("mon", _MON | {"mon_data": str(store.folder / "mon.a")} | options_of(store.options, "mon"))
     yield _section(
-        "mgr", {"mgr_data": store.folder / "mgr.x", "mgr_initial_modules": ""} | of_daemon(store.options, "mgr")
+        "mgr", {"mgr_data": store.folder / "mgr.x", "mgr_initial_modules": ""} | options_of(store.options, "mgr")
     )
     own_osd = _OSD | (_DB if has_db(store) else {})
-    yield _section("osd", own_osd | {"osd_data": str(store.folder / "osd.$id")} | of_daemon(store.options, "osd"))
+    yield _section("osd", own_osd | {"osd_data": str(store.folder / "osd.$id")} | options_of(store.options, "osd"))
     for osd in osds(store):
         host, drive = divmod(osd, store.form.drives)
         paths = {"bluestore_block_path": store.drive_folder(host, drive) / "block"}
@@ -180,7 +176,7 @@ def _sections(store: Store) -> Iterator[str]:
             "rgw_frontends": f"beast endpoint={where}:{port} tcp_nodelay=1",
             "rgw_ops_log_file_path": ops_log(store, host),
         }
-        yield _section(gateway_name(host), own | _RGW | of_daemon(store.options, "rgw"))
+        yield _section(gateway_name(host), own | _RGW | options_of(store.options, "rgw"))
 
 
 def _section(name: str, values: Mapping[str, object]) -> str:

@@ -75,7 +75,7 @@ class ReshardAt:
         command = ["radosgw-admin", "-c", str(configuration.ceph_conf(self._store)), "bucket", "reshard"]
         command += [f"--bucket={newest_bucket(self._store)}", f"--num-shards={self._shards}"]
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=program.environment()
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=program.PROGRAMS.environment()
         )
         assert process.stdout is not None and process.stderr is not None
         for line in process.stdout:

@@ -10,8 +10,10 @@ from validate.lab.ceph import cluster, program
 from validate.lab.ceph.fault_events import fault_event
 from validate.lab.ceph.ops_log import OpsLog
 from validate.lab.ceph.options import check
+from validate.lab.ceph.placement import CephPlacement
 from validate.lab.ceph.readiness import unready
-from validate.lab.store import FaultEvent, Form, Node, Progress, RequestTrace, Spawn, Store
+from validate.lab.ceph.reshard import ReshardAt
+from validate.lab.store import FaultEvent, Form, Node, Placement, Progress, RequestTrace, Spawn, StagedFaults, Store
 from validate.s3.account import Target
 
 
@@ -27,15 +29,18 @@ class Ceph:
     file_name: Callable[[str], str] | None = None
     has_db = True
     fault_event: FaultEvent | None = staticmethod(fault_event)
+    placement: Placement | None = CephPlacement()
+    reshard: Callable[[Store, float, int], StagedFaults] | None = ReshardAt
+    discard: Callable[[Store], None] | None = None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         check(form, options)
 
     def find(self) -> Path | None:
-        return program.find()
+        return program.PROGRAMS.find()
 
     def install(self, progress: Progress) -> Path:
-        return program.install(progress)
+        return program.PROGRAMS.install(progress)
 
     def version(self, binary: Path) -> str:
         return program.version(binary)

@@ -102,9 +102,9 @@ def arguments(binary: Path, store: Store, node: Node) -> list[str]:
 def server_environment(user: str, password: str, address: str, set_size: int | None = None) -> dict[str, str]:
     """This process's environment without settings for another MinIO, and with those of the lab.
 
-    ``MINIO_CI_CD`` lets drives lie on the root disk; no updates are asked for and no console is served.
-    ``_MINIO_SERVER_LOCAL`` says which of several servers on loopback this one is: inside a container it would wait for
-    ever to find out.
+    ``MINIO_CI_CD`` lets drives lie on the root disk; it looks for no updates and serves no console.
+    ``_MINIO_SERVER_LOCAL`` says which of several servers on loopback this one is: inside a container it would
+    never find out.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MINIO_", "_MINIO_"))}
     sets = {} if set_size is None else {"MINIO_ERASURE_SET_DRIVE_COUNT": str(set_size)}

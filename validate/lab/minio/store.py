@@ -8,10 +8,11 @@ from pathlib import Path
 from traces.errors import InputError
 from validate.lab.minio import program
 from validate.lab.minio.admin_trace import AdminTrace
+from validate.lab.minio.deleted import discard
 from validate.lab.minio.erasure_sets import chosen_set_size, set_size_of
 from validate.lab.minio.fault_events import fault_event
 from validate.lab.minio.readiness import is_complete, is_healthy
-from validate.lab.store import FaultEvent, Form, Node, Progress, RequestTrace, Spawn, Store
+from validate.lab.store import FaultEvent, Form, Node, Placement, Progress, RequestTrace, Spawn, StagedFaults, Store
 from validate.s3.account import Target
 
 
@@ -27,6 +28,9 @@ class Minio:
     file_name: Callable[[str], str] | None = None
     has_db = False
     fault_event: FaultEvent | None = staticmethod(fault_event)
+    placement: Placement | None = None
+    reshard: Callable[[Store, float, int], StagedFaults] | None = None
+    discard: Callable[[Store], None] | None = staticmethod(discard)
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         set_size_of(form)

@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from traces.errors import InputError
+from validate.lab.options import options_of
 from validate.lab.store import Store
 from validate.lab.swift import program
-from validate.lab.swift.options import of_server, rings_of
+from validate.lab.swift.options import rings_of
 from validate.lab.swift.program import SERVERS
 
 _RINGS = """
@@ -139,7 +140,7 @@ def _storage_server(store: Store, kind: str, host: int) -> dict[str, Mapping[str
     return {
         "DEFAULT": _common(store, address(store, host, SERVERS.index(kind))) | place,
         "pipeline:main": {"pipeline": f"healthcheck {kind}-server"},
-        f"app:{kind}-server": {"use": f"egg:swift#{kind}", **of_server(store.options, kind)},
+        f"app:{kind}-server": {"use": f"egg:swift#{kind}", **options_of(store.options, kind)},
         "filter:healthcheck": {"use": "egg:swift#healthcheck"},
     }
 
@@ -149,7 +150,7 @@ def _proxy(store: Store, host: int) -> dict[str, Mapping[str, object]]:
     user = access_key.replace(":", "_")
     memcached = (address(store, entrance, 1) for entrance in store.form.entrances)
     app = {"use": "egg:swift#proxy", "allow_account_management": "true", "account_autocreate": "true"}
-    own = of_server(store.options, "proxy")
+    own = options_of(store.options, "proxy")
     settings: dict[str, Mapping[str, object]] = {
         "tempauth": {f"user_{user}": f"{secret_key} .admin", "storage_url_scheme": "http"},
         "s3api": {"s3_acl": "false", "location": "us-east-1"},

@@ -1,21 +1,21 @@
-"""Swift's servers: where they are, how they are installed, and how each is called."""
+"""Swift's servers: which programs they are, and how each is called."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
-from traces.errors import InputError
-from validate.lab.box.packages import install_packages
-from validate.lab.store import Progress
+from validate.lab.debian import Programs
 
 SERVERS = ("object", "container", "account")
 """The servers of a host, in the order of their ports."""
 
-_PACKAGES = ("swift-proxy", "swift-account", "swift-container", "swift-object", "memcached")
-_PROGRAMS = (*(f"swift-{kind}-server" for kind in ("proxy", *SERVERS)), "memcached")
+PROGRAMS = Programs(
+    "Swift",
+    ("swift-proxy", "swift-account", "swift-container", "swift-object", "memcached"),
+    (*(f"swift-{kind}-server" for kind in ("proxy", *SERVERS)), "memcached"),
+)
 
 _RUN = (
     "import runpy, sys; from swift.common import utils; utils.SWIFT_CONF_FILE = sys.argv[1]; del sys.argv[:2]; "
@@ -24,26 +24,7 @@ _RUN = (
 """Runs a server's program with a swift.conf of its own: the path of that file is otherwise fixed, below /etc."""
 
 
-def find() -> Path | None:
-    """Return the program of the proxy, if all programs are installed."""
-    return None if missing() else Path(shutil.which(_PROGRAMS[0]) or "")
-
-
-def missing() -> list[str]:
-    """Return the programs that are not installed."""
-    return [program for program in _PROGRAMS if shutil.which(program) is None]
-
-
-def install(progress: Progress) -> Path:
-    """Install Debian's packages.
-
-    Raises:
-        InputError: this is not root's Debian or Ubuntu, or the installation fails.
-    """
-    install_packages(_PACKAGES, missing, progress)
-    if lacking := missing():
-        raise InputError(f"Swift is not installed ({lacking[0]} is missing): apt-get install {' '.join(_PACKAGES)}")
-    return Path(shutil.which(_PROGRAMS[0]) or "")
+_WITHIN_S = 60.0
 
 
 def python_of(program: Path) -> str:
@@ -53,22 +34,13 @@ def python_of(program: Path) -> str:
     return first[2:].split()[0] if first.startswith("#!") else "/usr/bin/python3"
 
 
-def environment() -> dict[str, str]:
-    """Return the environment of Swift's programs, without settings for another Python."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
-
-
 def run(program: Path, code: str, *arguments: str) -> str:
     """Run code with Swift's modules; return what it prints.
 
     Raises:
-        InputError: it fails.
+        InputError: it fails, or takes too long.
     """
-    command = [python_of(program), "-c", code, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=60)
-    if done.returncode:
-        raise InputError(f"Swift: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
-    return done.stdout.strip()
+    return PROGRAMS.run([python_of(program), "-c", code, *arguments], _WITHIN_S).strip()
 
 
 def version(program: Path) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from traces.errors import InputError
-from validate.lab.store import FaultEvent, Form, Node, Progress, RequestTrace, Spawn, Store
+from validate.lab.store import FaultEvent, Form, Node, Placement, Progress, RequestTrace, Spawn, StagedFaults, Store
 from validate.lab.swift import configuration, program
 from validate.lab.swift.fault_events import fault_event
 from validate.lab.swift.file_names import file_name
@@ -29,15 +29,18 @@ class Swift:
     file_name: Callable[[str], str] | None = staticmethod(file_name)
     has_db = False
     fault_event: FaultEvent | None = staticmethod(fault_event)
+    placement: Placement | None = None
+    reshard: Callable[[Store, float, int], StagedFaults] | None = None
+    discard: Callable[[Store], None] | None = None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         check(form, options)
 
     def find(self) -> Path | None:
-        return program.find()
+        return program.PROGRAMS.find()
 
     def install(self, progress: Progress) -> Path:
-        return program.install(progress)
+        return program.PROGRAMS.install(progress)
 
     def version(self, binary: Path) -> str:
         return program.version(binary)
@@ -46,7 +49,7 @@ class Swift:
         if store.box is not None and store.box.proxied:
             raise InputError("a Swift in a box with a delay needs netem in the kernel: a host has several servers")
         configuration.write(binary, store)
-        swift_conf, environment = configuration.swift_conf(store), program.environment()
+        swift_conf, environment = configuration.swift_conf(store), program.PROGRAMS.environment()
 
         def start(kind: str, host: int) -> None:
             file = configuration.server_conf(store, kind, host)

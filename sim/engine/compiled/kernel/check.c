@@ -108,27 +108,63 @@ static int check_routes(const Program *p, int64_t *at)
     return INPUT_FAULT_NONE;
 }
 
+/* Whether an array of `count` numbers has `rows` x `columns` of them from `first` on; none of the three overflows. */
+static bool has_table(int64_t count, int64_t first, int64_t rows, int64_t columns)
+{
+    return first >= 0 && rows >= 0 && columns >= 0 && first <= count && (!columns || rows <= (count - first) / columns);
+}
+
+/* Whether all numbers of a table are within limits; it exists. */
+static bool are_within(const int64_t *table, int64_t rows, int64_t columns, int64_t low, int64_t limit)
+{
+    for (int64_t i = 0; i < rows * columns; i++)
+        if (!WITHIN(table[i], low, limit))
+            return false;
+    return true;
+}
+
+/* Whether a group has a joined table whose coordinators are its members. */
+static bool is_join_fit(const Program *p, const GroupLayout *g)
+{
+    if (g->join >= p->joins_count)
+        return false;
+    const JoinLayout *j = &p->joins[g->join];
+    if (j->keys < 1 || j->epochs < 1 || j->joins < 1 || j->coordinators != g->members || g->members % j->epochs ||
+        !has_table(p->placement_station_count, j->first_key, j->keys, j->key_parts) ||
+        !has_table(p->member_station_count, j->first_coordinator, j->coordinators, j->coordinator_parts) ||
+        !has_table(p->join_of_key_count, j->first_of_epochs, j->epochs, j->keys) ||
+        !has_table(p->near_coordinator_count, j->first_near, j->keys, j->near) || j->near >= j->joins ||
+        !has_table(p->joined_part_count, j->first_part, j->joins, g->positions))
+        return false;
+    return are_within(p->member_station + j->first_coordinator, j->coordinators, j->coordinator_parts, 0,
+                      p->stations_count) &&
+           are_within(p->join_of_key + j->first_of_epochs, j->epochs, j->keys, 0, j->joins - j->near) &&
+           are_within(p->joined_part + j->first_part, j->joins, g->positions, -j->key_parts - j->coordinator_parts,
+                      p->stations_count);
+}
+
 static int check_groups(const Program *p, int64_t *at)
 {
     for (*at = 0; *at < p->groups_count; ++*at) {
         const GroupLayout *g = &p->groups[*at];
         int64_t columns = g->rows ? g->columns : p->stations_count;
         if (!WITHIN(g->choice, CHOICE_HASH, CHOICE_CLIENT + 1) || g->members < 1 ||
-            !WITHIN(g->positions, 1, BOUND_POSITIONS + 1) || g->first_member < 0 || g->rows < 0 ||
-            g->members > p->member_station_count / g->positions ||
-            g->first_member > p->member_station_count - g->members * g->positions)
+            !WITHIN(g->positions, 1, BOUND_POSITIONS + 1) || g->rows < 0 || (g->rows && g->join >= 0))
             return INPUT_FAULT_GROUP;
-        if (g->rows && (g->columns < 1 || g->first_row < 0 || g->rows > p->placement_station_count / g->columns ||
-                        g->first_row > p->placement_station_count - g->rows * g->columns))
-            return INPUT_FAULT_GROUP;
-        for (int64_t i = 0; i < g->members * g->positions; i++)
-            if (!WITHIN(p->member_station[g->first_member + i], 0, columns))
+        if (g->join >= 0) {
+            if (!is_join_fit(p, g))
                 return INPUT_FAULT_GROUP;
-    }
-    for (int64_t i = 0; i < p->placement_station_count; i++)
-        if (!WITHIN(p->placement_station[i], 0, p->stations_count))
+            continue;
+        }
+        if (!has_table(p->member_station_count, g->first_member, g->members, g->positions) ||
+            !are_within(p->member_station + g->first_member, g->members, g->positions, 0, columns))
             return INPUT_FAULT_GROUP;
-    return INPUT_FAULT_NONE;
+        if (g->rows &&
+            (g->columns < 1 || !has_table(p->placement_station_count, g->first_row, g->rows, g->columns)))
+            return INPUT_FAULT_GROUP;
+    }
+    return are_within(p->placement_station, p->placement_station_count, 1, 0, p->stations_count) ? INPUT_FAULT_NONE
+                                                                                                 : INPUT_FAULT_GROUP;
 }
 
 static int check_action(const Program *p, const ActionLayout *a)

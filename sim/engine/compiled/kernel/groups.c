@@ -1,16 +1,45 @@
 /* Choice of a group member: the same as `sim/engine/reference/load_balancer.py`.
  *
- * A member is identified by its index or, if members depend on the key, by its first station. If members are stations,
+ * A member is identified by its index or, if members are columns of a placement table, by its first station. If members are stations,
  * there may be thousands (gateways), so a choice must not iterate over all: if all are present, the candidate at a place
  * follows from those taken, and the least outstanding one is the root of a tournament: a binary tree whose leaves are
  * the members and whose inner nodes are the better of their two children, the first of equals.
  */
+
+/* The station of a key and a coordinator in a column of a joined table. */
+static RARE int64_t joined_station(Engine *e, const GroupLayout *of, int64_t key, int64_t coordinator, int64_t column)
+{
+    const Program *p = e->program;
+    const JoinLayout *table = &p->joins[of->join];
+    int64_t each = table->coordinators / table->epochs;
+    int64_t epoch = coordinator / each, number = coordinator % each;
+    const int64_t *near = p->near_coordinator + table->first_near + key * table->near;
+    int64_t join = p->join_of_key[table->first_of_epochs + epoch * table->keys + key];
+    for (int64_t i = 0; i < table->near; i++)
+        if (near[i] == number) {
+            join += 1 + i;
+            break;
+        }
+    CHECK(join < table->joins);
+    int64_t part = p->joined_part[table->first_part + join * of->positions + column];
+    if (part >= 0)
+        return part;
+    part = -1 - part;
+    if (part < table->key_parts)
+        return p->placement_station[table->first_key + key * table->key_parts + part];
+    part -= table->key_parts;
+    return p->member_station[table->first_coordinator + coordinator * table->coordinator_parts + part];
+}
 
 /* The station at a position of a group member. */
 static int64_t station_of_member(Engine *e, int64_t slot, int64_t group, int64_t member, int64_t position)
 {
     const GroupLayout *of = group_layout(e, group);
     CHECK(member >= 0 && member < of->members && position < of->positions);
+    if (of->join >= 0) {
+        int64_t key = (int64_t)(slot_at(e, slot)->key % (uint64_t)e->program->joins[of->join].keys);
+        return joined_station(e, of, key, member, position);
+    }
     int64_t station = e->program->member_station[of->first_member + member * of->positions + position];
     if (of->rows) {
         int64_t row = (int64_t)(slot_at(e, slot)->key % (uint64_t)of->rows);

@@ -27,7 +27,7 @@ enum { /* Discipline */
     DISCIPLINES,
 };
 
-enum { /* Kind */
+enum { /* ActionKind */
     ACTION_KIND_SPEED = 0,
     ACTION_KIND_DOWN = 1,
     ACTION_KIND_UP = 2,
@@ -55,14 +55,14 @@ enum { /* Failure */
     FAILURE_TIMEOUT = 5,
 };
 
-enum { /* Status */
+enum { /* KernelStatus */
     KERNEL_STATUS_DONE = 0,
     KERNEL_STATUS_NEED_SHEET = 1,
     KERNEL_STATUS_CLOCK_RAN_BACK = 2,
     KERNEL_STATUS_OUT_OF_MEMORY = 3,
 };
 
-enum { /* Fault */
+enum { /* InputFault */
     INPUT_FAULT_NONE = 0,
     INPUT_FAULT_COUNTS = 1,
     INPUT_FAULT_STATION = 2,
@@ -188,9 +188,27 @@ typedef struct {
     int64_t rows; /* 0: members are stations */
     int64_t columns;
     int64_t first_row; /* in placement_station */
+    int64_t join; /* below 0: none; otherwise members are coordinators, positions columns of a join */
     uint64_t identity; /* the stream of its random words */
 } GroupLayout;
-_Static_assert(sizeof(GroupLayout) == 64, "GroupLayout is laid out as in Python");
+_Static_assert(sizeof(GroupLayout) == 72, "GroupLayout is laid out as in Python");
+
+/* A table joined from rows of keys and of coordinators; see models/network/joined_table.py. */
+typedef struct {
+    int64_t keys;
+    int64_t key_parts;
+    int64_t first_key; /* in placement_station */
+    int64_t coordinators; /* of all epochs */
+    int64_t coordinator_parts;
+    int64_t first_coordinator; /* in member_station */
+    int64_t epochs;
+    int64_t first_of_epochs; /* in join_of_key; epoch after epoch */
+    int64_t near; /* of each key */
+    int64_t first_near; /* in near_coordinator; key after key */
+    int64_t joins;
+    int64_t first_part; /* in joined_part; join after join */
+} JoinLayout;
+_Static_assert(sizeof(JoinLayout) == 96, "JoinLayout is laid out as in Python");
 
 /* An entry of the scenario. */
 typedef struct {
@@ -295,12 +313,20 @@ typedef struct {
     int64_t member_station_count;
     const int64_t *placement_station; /* the tables that groups use, row after row */
     int64_t placement_station_count;
+    const JoinLayout *joins;
+    int64_t joins_count;
+    const int64_t *join_of_key; /* that of a coordinator that is not near */
+    int64_t join_of_key_count;
+    const int64_t *near_coordinator; /* number within an epoch */
+    int64_t near_coordinator_count;
+    const int64_t *joined_part; /* a station; below 0: -1 - part, those of the key before those of the coordinator */
+    int64_t joined_part_count;
     const ActionLayout *actions;
     int64_t actions_count;
     const BackgroundLayout *backgrounds;
     int64_t backgrounds_count;
 } Program;
-_Static_assert(sizeof(Program) == 304, "Program is laid out as in Python");
+_Static_assert(sizeof(Program) == 368, "Program is laid out as in Python");
 
 /* The results for each request, background operation and station. */
 typedef struct {

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 from tests.validate.lab.box.drives import Mount, accesses, mark_of, mounting, shape_of
+from tests.validate.lab.box.quantile_draws import drawn_s
 from traces.errors import InputError
 from validate.lab import processes
 from validate.lab.box.drives import Drive, build, is_mounted, missing, mounted_below
-from validate.lab.box.quantile_table import drawn_s
 
 pytestmark = [
     pytest.mark.live,

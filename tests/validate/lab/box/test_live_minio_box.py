@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.profiles import others_nightly
 from tests.small_traces import trace_of
 from traces.errors import InputError
 from traces.trace import Pacing
@@ -39,7 +40,10 @@ def possible(lab_state: Path) -> None:
         pytest.skip(str(error))
 
 
-@pytest.mark.parametrize("delay_s", [0.0, 0.002])
+@pytest.mark.parametrize(
+    "delay_s",
+    others_nightly([0.0, 0.002], [0.002], "a link without a delay has no proxy, and is in the tests of other boxes"),
+)
 def test_a_cluster_in_a_box_serves_through_the_failure_of_a_host(lab_state: Path, delay_s: float) -> None:
     begun_s = time.monotonic()
     store = lab.up("minio", Form(2, 2), shape=SHAPE.model_copy(update={"delay": delay_s}))

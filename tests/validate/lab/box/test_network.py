@@ -24,7 +24,7 @@ def test_names_differ_between_labs_and_fit_the_kernel(tmp_path):
 
 def test_addresses_are_within_the_range_and_differ(tmp_path):
     names = Network("tc00000000", 7, network.MOST_HOSTS)
-    addresses = [*map(names.address, range(names.hosts)), names.client_address]
+    addresses = [*map(names.address, range(names.hosts)), f"10.77.{names.subnet}.{network._CLIENT}"]
     assert len(set(addresses)) == len(addresses)
     assert all(ipaddress.ip_address(address) in ipaddress.ip_network(names.range) for address in addresses)
 

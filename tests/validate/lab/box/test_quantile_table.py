@@ -7,6 +7,7 @@ import pytest
 import scipy.stats
 
 from models.network.service_demand import ServiceDemand
+from tests.validate.lab.box.quantile_draws import drawn_s, interpolated
 from traces.workload.distributions import (
     Deterministic,
     Empirical,
@@ -18,7 +19,7 @@ from traces.workload.distributions import (
     Quantiles,
     SlowMode,
 )
-from validate.lab.box.quantile_table import drawn_s, interpolated, quantile_table
+from validate.lab.box.quantile_table import quantile_table
 
 CONTINUOUS: dict[str, Quantiles] = {
     "exponential": Exponential(),

@@ -36,7 +36,7 @@ SHAPE = Shape.model_validate({"drives": {"read": "1ms", "write": "1ms", "fsync":
 @pytest.fixture(autouse=True)
 def ceph_in_a_box() -> None:
     """Skip the tests where Ceph, or what a box needs, is absent."""
-    if lacking := program.missing():
+    if lacking := program.PROGRAMS.missing():
         pytest.skip(f"{lacking[0]} is not installed; 'tailcast lab install ceph' installs Debian's packages")
     try:
         require()

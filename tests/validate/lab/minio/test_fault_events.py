@@ -93,7 +93,7 @@ def test_a_spec_of_one_host_takes_the_events(fault):
 )
 def test_a_spec_of_a_cluster_takes_the_events(fault):
     hosts = ("hosts.count=2", "drives.count=2", "hosts.nic=12.5MB/s")
-    stored = "stored={objects: 100, bytes_each: 1MiB}"
+    stored = "stored={objects: 100, object_size: 1MiB}"
     spec = spec_of(minio(*hosts, stored, "client.placement=own", "network.latency=0.1ms"), "spec")
     event = fault_event(STORE, fault, 1.0, 4.0)
     assert event is not None

@@ -38,7 +38,7 @@ SHAPE = Shape.model_validate({"drives": {"read": "2ms", "write": "2ms", "fsync":
 
 @pytest.fixture
 def folder(lab_state: Path) -> Path:
-    if lacking := program.missing():
+    if lacking := program.PROGRAMS.missing():
         pytest.skip(f"{lacking[0]} is not installed; 'tailcast lab install swift' installs Debian's packages")
     return lab_state.with_name("swift")
 

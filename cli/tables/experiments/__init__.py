@@ -1,0 +1,1 @@
+"""Tables and sentences of experiments: variants, searches, failures, and growth."""

@@ -1,0 +1,117 @@
+"""Tables of a timeline: one row per state, with effects between them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cli.tables.forecast.extra_attempts import extra_attempts_line
+from cli.tables.forecast.steadiness import points_lines
+from cli.tables.forecast.verdict import few_note, quantile, verdict_line
+from cli.tables.grid import Grid
+from cli.tables.operations import ordered
+from cli.words import number, size
+from sim.capacity.timeline import Timeline
+from sim.replication.steadiness import Unsettled
+from sim.replication.summaries import CONFIDENCE
+from sim.verdict.extra_attempts import ExtraAttempts
+from sim.verdict.verdict import LoadVerdict
+
+
+def timeline_shown(result: Timeline) -> list[str | Grid]:
+    """Return what is printed of a timeline: its states, and the effects between them."""
+    return [*opening(result), *state_grids(result), *effects_grids(result), *notes(result)]
+
+
+def state_grids(result: Timeline) -> list[Grid]:
+    """Tables of the states found by `timeline.timeline` for each operation, and of reshards if there are any."""
+    counts: dict[str, float] = {}
+    for state in result.states:
+        for op, figures in state["ops"].items():
+            counts[op] = counts.get(op, 0) + figures["count"]
+    return [*(_op_grid(result, op) for op in ordered(counts)), *_reshards_grids(result)]
+
+
+def opening(result: Timeline) -> list[str]:
+    """State the verdict on the load of the last state, what retries and hedges cost, and how many are overloaded."""
+    last = result.states[-1]
+    if last["load"] is None:
+        return []
+    lines = [f"With {millions(last['objects'])} objects, {verdict_line(LoadVerdict.from_json(last['load']))}"]
+    count = sum(state["load"] is not None and state["load"]["overloaded"] for state in result.states)
+    if count:
+        lines.append(f"{count} of {len(result.states)} states are overloaded: their latencies have no interval.")
+    if last["extra"] is not None:
+        lines.insert(1, f"Of this load, {extra_attempts_line(ExtraAttempts(**last['extra']))}")
+    return [*lines, *_short(result)]
+
+
+def _short(result: Timeline) -> list[str]:
+    """Warn of windows that are too short."""
+    found = [
+        (f"{millions(state['objects'])} objects", [Unsettled(**each) for each in state["unsettled"]])
+        for state in result.states
+    ]
+    return points_lines(found, window_s=result.window_s, can_leave_out=False, points="states")
+
+
+def notes(result: Timeline) -> list[str]:
+    """Explain the marks in the tables."""
+    return few_note(
+        name for state in result.states for op in state["ops"].values() for name in ("p50", "p99") if name in op["few"]
+    )
+
+
+def effects_grids(result: Timeline) -> list[Grid]:
+    """Table of effects and the number of objects at which they begin, unless there are none."""
+    rows = [[effect.name, millions(effect.objects), effect.text] for effect in result.effects]
+    return [Grid("", ["effect", "from objects", "description"], rows, labels=3)] if rows else []
+
+
+def _op_grid(result: Timeline, op: str) -> Grid:
+    rows = [(state["objects"], _state_row(state, state["ops"][op])) for state in result.states if op in state["ops"]]
+    rows += [
+        (effect.objects, [millions(effect.objects), "", "", "", "", "", "", effect.name]) for effect in result.effects
+    ]
+    title = f"{op} by objects stored (± {CONFIDENCE:.0%} interval)"
+    columns = ["objects", "fill", "spilled", "op/s", "±", "p50", "p99", "busiest"]
+    return Grid(title, columns, [row for _, row in sorted(rows, key=lambda pair: pair[0])])
+
+
+def _state_row(state: dict[str, Any], figures: dict[str, Any]) -> list[str]:
+    latency, busiest, rate = figures["latency_s"], figures["busiest"], figures["throughput_ops"]
+    half = figures["interval"]["throughput_ops"][1] - rate
+    return [
+        millions(state["objects"]),
+        f"{state['fill_fraction']:.0%}",
+        size(state["spilled_bytes"]) if state.get("spilled_bytes") else "",
+        number(rate),
+        f"{half / rate:.1%}" if rate and math.isfinite(half) else number(None),
+        quantile("p50", latency["p50"], figures["few"]),
+        quantile("p99", latency["p99"], figures["few"]),
+        f"{busiest['role']} {busiest['utilization']:.0%}",
+    ]
+
+
+def _reshards_grids(result: Timeline) -> list[Grid]:
+    rows = [
+        [millions(state["objects"]), f"{state['index_shards']:,}", f"{state['reshards']:,}", _lost(state)]
+        for state in result.states
+        if state.get("reshards")
+    ]
+    return (
+        [Grid("Reshards since the previous state", ["objects", "shards", "reshards", "time lost"], rows)]
+        if rows
+        else []
+    )
+
+
+def _lost(state: dict[str, Any]) -> str:
+    return f"{state['lost_to_reshards']:.2%}"
+
+
+def millions(objects: float) -> str:
+    """Format a number of objects as ``12.3 M``, or below a million as ``12,345``."""
+    if objects < 1e6:
+        return f"{objects:,.0f}"
+    return f"{objects / 1e6:,.4g} M" if objects < 1e9 else f"{objects / 1e6:,.0f} M"

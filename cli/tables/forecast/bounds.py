@@ -1,0 +1,79 @@
+"""Tables of bounds and exact means."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from cli.tables.forecast.runs import between, load, servers, shown
+from cli.tables.forecast.verdict import bounds_line
+from cli.tables.grid import Grid
+from cli.words import number, seconds
+from sim.analysis.bounds import Bounds, Unavailable
+
+
+def bounds_shown(result: Bounds, has_faults: bool) -> list[str | Grid]:
+    """Return what is printed of bounds: the verdict on the load, and tables."""
+    return [bounds_line(result, has_faults), *bounds_grids(result)]
+
+
+def bounds_grids(result: Bounds) -> list[Grid]:
+    """Tables of the result of `bounds.bounds`: the whole network, its stations, its routes, and notes."""
+    notes = [Grid("", ["note"], [[note] for note in result.notes])] if result.notes else []
+    return [_whole_grid(result), _demands_grid(result), _routes_grid(result), *notes]
+
+
+def _whole_grid(result: Bounds) -> Grid:
+    rows = []
+    for label, found in (("bounds", result), ("balanced job bounds", result.balanced_job)):
+        if not isinstance(found, Unavailable):
+            rows.append([label, between(found.throughput_ops, _per_second), between(found.response_s, seconds)])
+    exact = result.exact
+    if isinstance(exact, Unavailable):
+        title = f"No exact means: {exact.reason.removeprefix('no product form: ')}"
+    else:
+        title = ""
+        rows.append(["exact", _per_second(exact.throughput_ops), seconds(exact.response_s)])
+    return Grid(title, ["without simulation", "throughput", "mean response"], rows)
+
+
+def _per_second(value: float | None) -> str:
+    return number(None) if value is None else f"{number(value)} op/s"
+
+
+def _demands_grid(result: Bounds) -> Grid:
+    means = [] if isinstance(result.exact, Unavailable) else result.exact.stations
+    exact = {station.name: number(station.mean_jobs) for station in means}
+    kinds = {"station": "", "pool": " (tokens)", "group": " (together)"}
+    rows = [
+        [
+            name + kinds[s.kind],
+            servers(s.servers),
+            number(s.visits),
+            between(s.demand_s, seconds),
+            number(s.max_throughput_ops),
+            between(s.utilization, partial(load, servers=s.servers)),
+            *([exact[s.name]] if exact else []),
+        ]
+        for name, s in shown(result.stations)
+    ]
+    columns = ["station", "servers", "visits", "demand", "max op/s", "utilisation"]
+    first = result.bottleneck
+    title = f"Bottleneck: {first}, at {number(result.max_throughput_ops)} op/s" if first else "No bottleneck"
+    return Grid(title, [*columns, *(["mean jobs"] if exact else [])], rows)
+
+
+def _routes_grid(result: Bounds) -> Grid:
+    means = [] if isinstance(result.exact, Unavailable) else result.exact.routes
+    exact = [seconds(route.response_s) for route in means]  # of the same routes
+    rows = [
+        [
+            route.name,
+            f"{route.fraction * 100:.1f}%",
+            ", ".join(f"{role} {seconds(demand_s)}" for role, demand_s in route.demand_s.items() if demand_s),
+            seconds(route.response_s.low),
+            *exact[number : number + 1],
+        ]
+        for number, route in enumerate(result.routes)
+    ]
+    columns = ["request", "fraction", "demands", "min mean response", *(["exact"] if exact else [])]
+    return Grid("", columns, rows)

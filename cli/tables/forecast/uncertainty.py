@@ -1,0 +1,102 @@
+"""Tables of what is not known: the band of a forecast, and the effect of each range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from cli.tables.forecast.verdict import verdict_line
+from cli.tables.grid import Grid
+from cli.words import LABELS, byte_rate, number, percent, seconds, size
+from models.spec.uncertainty import Unknown
+from sim.experiments.uncertainty import MOVED, RangeEffects, UncertaintyBand
+from sim.verdict.verdict import LoadVerdict
+
+_FORMATS: Mapping[str, Callable[[float], str]] = {
+    "s": seconds,
+    "B": size,
+    "B/s": byte_rate,
+    "1/s": lambda value: f"{number(value)}/s",
+}
+_FIGURES = ("throughput_ops", "mean", "p50", "p90", "p99")
+
+
+def range_text(unknown: Unknown) -> str:
+    """Format the range of a value that is not known."""
+    if unknown.low is None or unknown.high is None:
+        return ", ".join(map(str, unknown.values))
+    if unknown.is_factor:
+        return f"×{number(unknown.low)} … ×{number(unknown.high)}"
+    write = _FORMATS.get(unknown.unit, _plain)
+    return f"{write(unknown.low)} … {write(unknown.high)}"
+
+
+def unknowns_grid(unknowns: tuple[Unknown, ...]) -> Grid:
+    """Table with one row per value that is not known."""
+    rows = [[unknown.path, range_text(unknown), unknown.source] for unknown in unknowns]
+    return Grid("Values that are not known", ["value", "range", "source"], rows, labels=3)
+
+
+def band_grid(result: UncertaintyBand) -> Grid:
+    """Table with one row per operation and figure."""
+    rows = []
+    for op, figures in result.ops.items():
+        for name in _FIGURES:
+            band = figures[name]
+            write = number if name == "throughput_ops" else seconds
+            rows.append([op, LABELS[name], *map(write, (band.value, band.median, band.low, band.high))])
+    title = f"{result.level:.0%} band over {result.draws} draws of {len(result.unknowns)} values that are not known"
+    return Grid(title, ["op", "figure", "as assumed", "median", "low", "high"], rows, labels=2)
+
+
+def band_notes(result: UncertaintyBand) -> list[str]:
+    """Name figures whose values as assumed lie outside of their band, and say how many draws were not possible."""
+    notes = []
+    outside = [
+        f"{op} {LABELS[name]}"
+        for op, figures in result.ops.items()
+        for name in _FIGURES
+        if figures[name].value < figures[name].low or figures[name].value > figures[name].high
+    ]
+    if outside:
+        notes.append(
+            f"As assumed, {', '.join(outside)} lie{'s' * (len(outside) == 1)} outside of the band: a slowest part or a "
+            "sum of many demands is rarely as fast as with all values as assumed. Rely on median and band."
+        )
+    if result.impossible:
+        notes.append(f"{result.impossible} further draws have values that do not fit together.")
+    return notes
+
+
+def assumed_shown(result: RangeEffects) -> list[str | Grid]:
+    """Return what is printed of the effects of ranges."""
+    return [*load_line(result.load), assumed_grid(result)]
+
+
+def assumed_grid(result: RangeEffects) -> Grid:
+    """Table with one row per value that is not known, the strongest first."""
+    ops = list(result.effects[0].ops)
+    rows = [
+        [
+            effect.unknown.path,
+            range_text(effect.unknown),
+            *(" … ".join(map(_change, effect.ops[op][name])) for op in ops for name in MOVED),
+            effect.unknown.source,
+        ]
+        for effect in result.effects
+    ]
+    columns = ["value", "range", *(f"{op} {LABELS[name]}" for op in ops for name in MOVED), "source"]
+    return Grid("Change from the assumed value to the ends of its range, each by itself", columns, rows, labels=2)
+
+
+def load_line(load: LoadVerdict | None) -> list[str]:
+    """State the verdict on the load of the unchanged spec."""
+    return [] if load is None else [f"The unchanged spec is {verdict_line(load)}"]
+
+
+def _change(ratio: float) -> str:
+    return percent(math.log(ratio)) if 0 < ratio < math.inf else "–"
+
+
+def _plain(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else number(value)

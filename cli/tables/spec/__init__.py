@@ -1,0 +1,1 @@
+"""Tables and lines on specs: fields, presets, and origins of values."""

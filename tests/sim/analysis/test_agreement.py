@@ -1,0 +1,122 @@
+"""The verdict on a run, the rate at saturation and the station that limits it agree with each other and with long runs.
+
+Cases that random specs found (`tests/contradictions.py`), each for its kind.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from models.store import Spec, load_spec, spec_of
+from sim.saturation.capacity import Capacity, capacity_of
+from sim.saturation.stable_rate import RateLimit
+from sim.saturation.station_load import StationLoad
+from sim.simulate import simulate
+from sim.verdict.first_saturated import saturation_of
+from sim.verdict.verdict import LoadVerdict, verdict_on_run
+from tests.contradictions import served_fraction
+from tests.paths import EXAMPLES
+from traces.spec.spec_file import load_mapping, override
+from traces.workload.generate import generate
+
+SLOW_LINK = {"kind": "slow_link", "host": 2, "speed": 0.7, "at": 1.0, "until": 2.0}
+
+
+def rustfs(workload: dict[str, Any], *changes: str, faults: tuple[dict[str, Any], ...] = ()) -> Spec:
+    data = load_mapping(EXAMPLES / "reference/rustfs-3node.yaml")
+    kept = {key: data["workload"][key] for key in ("object_size", "mix", "keys")}
+    return spec_of(override(data | {"workload": kept | workload, "faults": [*faults]}, changes), "spec")
+
+
+def judged(spec: Spec) -> LoadVerdict:
+    trace = generate(spec.workload, 1)
+    found = verdict_on_run(simulate(spec, trace, seed=1), capacity_of(spec, trace))
+    assert found is not None and found.saturates_first is not None
+    return found
+
+
+def capacity(spec: Spec) -> Capacity:
+    return capacity_of(spec, generate(spec.workload, 0))
+
+
+@pytest.mark.parametrize("faults", [(), (SLOW_LINK,)])
+@pytest.mark.parametrize(("rate", "status"), [(150, "healthy"), (500, "healthy"), (650, "near saturation")])
+def test_journals_that_are_always_busy_are_not_full(rate: int, status: str, faults: tuple[dict[str, Any], ...]) -> None:
+    """Commits that come while one is in progress are the next group: no idle time at a fifth of the capacity."""
+    spec = rustfs({"rate": rate, "operations": 6 * rate}, faults=faults)
+    trace = generate(spec.workload, 1)
+    run = simulate(spec, trace, seed=1)
+    assert run.stations is not None
+    assert max(row["utilization"] for row in run.stations.to_pylist() if row["role"] == "journal") > 0.98
+    found = verdict_on_run(run, capacity_of(spec, trace))
+    assert found is not None and found.saturates_first is not None
+    assert found.status == status
+    assert found.saturates_first.capacity_ops == pytest.approx(
+        capacity(rustfs({"rate": 1.0, "operations": 1000})).capacity_ops, rel=0.01
+    )
+
+
+def test_more_clients_than_those_that_keep_journals_busy_get_more() -> None:
+    few, many = (judged(rustfs({"clients": clients, "operations": 3000})) for clients in (3, 40))
+    assert few.saturates_first is not None
+    assert few.status == "healthy"
+    assert few.served_ops < many.served_ops / 5 < few.saturates_first.capacity_ops / 5
+
+
+def test_a_station_that_is_full_throughout_a_run_counts_though_the_store_changes() -> None:
+    limits = (RateLimit("a", "cpu", 1000.0, 0.0, 5.0), RateLimit("a", "cpu", 900.0, 5.0, 10.0, bound="at most"))
+    busy = [StationLoad("a", "cpu", 0.4, 1e4), StationLoad("b", "drive", 0.99, 1e4)]
+    for batching, station in (([], "b"), (["b"], "a")):
+        known = Capacity(limits, None, batching, (), frozenset(batching))
+        found = saturation_of(busy, 400.0, None, 0.0, known, False, False)
+        assert found is not None
+        assert found.station == station
+    grows = saturation_of(busy, 400.0, 500.0, 0.0, Capacity(limits, None, ["b"]), True, False)
+    assert grows is not None
+    assert grows.station == "b" and grows.capacity_ops < 500, "what is overloaded is not served more than arrives"
+
+
+def test_a_bent_station_serves_at_least_its_rate_over_its_utilisation() -> None:
+    """If the demands do not tell more."""
+    busy = [StationLoad("drive", "drive", 0.99, 1e4)]
+    at_most = (RateLimit("cpu", "cpu", 1000.0, bound="at most"),)
+    found = saturation_of(busy, 200.0, 200.0, 0.0, Capacity(at_most, None, ["drive"]), False, False)
+    assert found is not None
+    assert (found.station, found.bound) == ("drive", "at least")
+
+
+def test_the_bytes_of_clients_on_hosts_count_where_they_pass() -> None:
+    """One host coordinates all requests, and sends its part of those of the clients on all hosts."""
+    single = rustfs({"rate": 1.0, "operations": 1000}, "balance=single", "hosts.cpu.PUT.per_byte=2ns")
+    most_ops = capacity(single).capacity_ops
+    assert most_ops is not None
+    for factor in (0.9, 1.1):
+        loaded = rustfs({"rate": factor * most_ops, "operations": 6000}, "balance=single", "hosts.cpu.PUT.per_byte=2ns")
+        run = simulate(loaded, generate(loaded.workload, 1), seed=1)
+        assert (served_fraction(run) > 0.98) == (factor < 1)
+
+
+def test_luck_does_not_raise_the_rate_at_saturation() -> None:
+    """Proxies that ask a second server after a time make a store that gets slower once it is slow."""
+    data = load_mapping(EXAMPLES / "recorded-swift/swift.yaml")
+    kept = {key: value for key, value in data["workload"].items() if key not in ("clients", "rate", "duration")}
+    kept |= {"object_size": "5KiB", "mix": {"GET": 80, "PUT": 2}, "rate": 1.0, "operations": 1000}
+    changes = ("ring.part_power=6", "proxies.concurrency_timeout=62ms")
+    spec = spec_of(override(data | {"workload": kept}, changes), "spec")
+    limit = capacity(spec).least
+    assert limit is not None and limit.is_tried
+    loaded = spec_of(
+        override(data | {"workload": kept | {"rate": 0.9 * limit.ops, "operations": 24_000}}, changes), "spec"
+    )
+    assert served_fraction(simulate(loaded, generate(loaded.workload, 1), seed=1)) > 0.99
+
+
+def test_a_store_that_refuses_requests_saturates_where_it_does() -> None:
+    spec = load_spec(EXAMPLES / "minio.yaml")
+    workload = spec.workload.model_copy(update={"rate": 1.0, "operations": 1000, "clients": 1, "duration": None})
+    hosts = spec.hosts.model_copy(update={"max_requests": 6})  # type: ignore[attr-defined]
+    limit = capacity(spec.model_copy(update={"workload": workload, "hosts": hosts})).least
+    assert limit is not None
+    assert limit.role == "requests"

@@ -1,0 +1,180 @@
+"""Nothing is in the packages that only tests use, and folders stay small enough to be read."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.paths import ROOT
+from tests.test_imports import ORDER
+
+PROGRAMS = ("benchmarks", "tailcast")
+"""Folders whose code uses the packages, besides the packages themselves."""
+
+FOUND_BY_NAME = re.compile(r"cli\.commands\.\w+|models\.\w+\.store|tailcast\.__main__")
+"""Modules that are imported by a name that is computed: commands and stores, and what `python -m` runs."""
+
+FOR_USERS = {
+    "models.store.AnySpec": "the type of a field for stores that use another one (docs/architecture.md)",
+}
+"""Names that are used outside of the repository, and why."""
+
+MOST_FILES = 16
+LISTS = {"cli/commands": "one file for each subcommand"}
+"""Folders that may have more files than `MOST_FILES`, each of them of the same kind."""
+
+MOST_UNTYPED = 230
+"""Greatest number of ``dict[str, Any]`` in code that neither parses nor formats text; to be lowered, never raised."""
+
+PARSERS = ("traces/", "cli/parse/")
+
+
+def module_of(path: Path) -> str:
+    """Return the dotted name of a module; a package's is its folder's."""
+    return path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
+
+
+SOURCES = {module_of(path): path for folder in (*ORDER, *PROGRAMS) for path in sorted((ROOT / folder).rglob("*.py"))}
+TREES = {name: ast.parse(path.read_text()) for name, path in SOURCES.items()}
+BUILD = "".join((ROOT / name).read_text() for name in ("setup.py", "Makefile"))
+
+
+def imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield each import as module and name; the name of a whole module is empty."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from ((str(node.module), alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+
+
+IMPORTS = {each for tree in TREES.values() for each in imports(tree)}
+
+
+def attributes(node: ast.AST) -> Counter[str]:
+    """Count the names after a dot, of keywords, and in texts that are a name, as for `getattr` and `__all__`."""
+    found: Counter[str] = Counter()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Attribute):
+            found[each.attr] += 1
+        elif isinstance(each, ast.keyword) and each.arg:
+            found[each.arg] += 1
+        elif isinstance(each, ast.Constant) and isinstance(each.value, str) and each.value.isidentifier():
+            found[each.value] += 1
+    return found
+
+
+ATTRIBUTES = sum((attributes(tree) for tree in TREES.values()), Counter())
+
+
+def names(node: ast.AST) -> set[str]:
+    """Return the names in a statement, also those in annotations that are texts."""
+    texts = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str))
+    quoted = {word for text in texts if len(text) < 100 for word in re.findall(r"[A-Za-z_]\w*", text)}
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} | quoted
+
+
+def defined(statement: ast.stmt) -> str | None:
+    """Return the name that a statement of a module or class defines; None: none, or one that Python gives a meaning."""
+    name = getattr(statement, "name", None)
+    if isinstance(statement, ast.For):
+        return None
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
+    if isinstance(target, ast.Name):
+        name = target.id
+    return name if isinstance(name, str) and not name.startswith("__") else None
+
+
+def names_of(tree: ast.Module) -> set[str]:
+    """Return the names that a module defines or imports."""
+    of_targets = {each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    return of_targets | {str(defined(each)) for each in tree.body} | {name for _, name in imports(tree)}
+
+
+def unused_names(module: str) -> Iterator[str]:
+    """Yield the functions, classes and constants of a module that nothing in the packages and programs uses."""
+    body = TREES[module].body
+    used = [names(statement) for statement in body]
+    for number, statement in enumerate(body):
+        name = defined(statement)
+        if name is None or (getattr(statement, "decorator_list", None) and not isinstance(statement, ast.ClassDef)):
+            continue
+        here = any(name in each for other, each in enumerate(used) if other != number)
+        own = attributes(statement)[name]
+        elsewhere = (module, name) in IMPORTS or ATTRIBUTES[name] > own or re.search(rf"\b{name}\b", BUILD)
+        if not here and not elsewhere and f"{module}.{name}" not in FOR_USERS:
+            yield f"{module}.{name}"
+
+
+def unused_methods(module: str) -> Iterator[str]:
+    """Yield the methods of classes without a foreign base that nothing calls; those of a framework have a decorator."""
+    for node in (each for each in ast.walk(TREES[module]) if isinstance(each, ast.ClassDef)):
+        if any(ast.unparse(base).split("[")[0] not in CLASSES for base in node.bases):
+            continue
+        for statement in node.body:
+            if not isinstance(statement, ast.FunctionDef) or statement.name.startswith("__"):
+                continue
+            decorators = {ast.unparse(each).split("(")[0] for each in statement.decorator_list}
+            is_called = ATTRIBUTES[statement.name] > attributes(statement)[statement.name]
+            if not is_called and decorators <= {"property", "cached_property", "staticmethod", "classmethod"}:
+                yield f"{module}.{node.name}.{statement.name}"
+
+
+CLASSES = {node.name for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+
+
+def test_every_module_is_imported() -> None:
+    imported = {name for pair in IMPORTS for name in (pair[0], ".".join(pair))}
+    packages = {path.parent for path in SOURCES.values() if path.name == "__init__.py"}
+    files = {name for name, path in SOURCES.items() if path.parent in packages and path.name != "__init__.py"}
+    unused = {name for name in files - imported if not FOUND_BY_NAME.fullmatch(name) and name not in BUILD}
+    assert not unused
+
+
+def test_programs_import_what_exists() -> None:
+    paths = [*(ROOT / "benchmarks").rglob("*.py"), *(ROOT / "examples").rglob("*.py"), ROOT / "setup.py"]
+    defined_in = {name: names_of(tree) for name, tree in TREES.items()}
+    for path in paths:
+        for module, name in imports(ast.parse(path.read_text())):
+            if module.split(".")[0] in ORDER:
+                exists = module in TREES and (name in defined_in[module] or f"{module}.{name}" in TREES or not name)
+                assert exists, f"{path.relative_to(ROOT)}: {module}.{name}"
+
+
+@pytest.mark.parametrize("package", ORDER)
+def test_nothing_is_used_by_tests_only(package: str) -> None:
+    mine = [module for module in TREES if module.split(".")[0] == package]
+    found = [name for module in mine for name in (*unused_names(module), *unused_methods(module))]
+    assert mine and not found, found
+
+
+def test_exceptions_exist() -> None:
+    for name in FOR_USERS:
+        module, _, of_module = name.rpartition(".")
+        assert of_module in {defined(statement) for statement in TREES[module].body}, name
+    for folder in LISTS:
+        assert len(list((ROOT / folder).glob("*.py"))) > MOST_FILES, folder
+
+
+def test_folders_are_small() -> None:
+    modules = [path for name, path in SOURCES.items() if name.split(".")[0] in ORDER and path.name != "__init__.py"]
+    counts = Counter(path.parent for path in modules)
+    large = {folder.relative_to(ROOT).as_posix(): count for folder, count in counts.items() if count > MOST_FILES}
+    assert not large.keys() - LISTS.keys(), large
+
+
+def test_most_data_have_types() -> None:
+    untyped = Counter(
+        {
+            path.relative_to(ROOT).as_posix(): len(re.findall(r"\bdict\[str, Any\]", path.read_text()))
+            for module, path in SOURCES.items()
+            if module.split(".")[0] in ORDER
+        }
+    )
+    counted = {file: count for file, count in untyped.items() if not file.startswith(PARSERS)}
+    assert sum(counted.values()) <= MOST_UNTYPED, sorted(counted.items(), key=lambda each: -each[1])[:10]
