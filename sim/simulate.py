@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from models.network.demand_sheet import Requests, sources
+from models.network.descendants import by_route
 from models.network.network import Network
 from models.shared.faults import fault_times
 from models.store import Spec, compile_spec, last_arrival_s
@@ -159,7 +160,9 @@ def _refuse_endless(network: Network, requests: Requests) -> None:
         mine = requests.route == k
         sizes = np.unique(requests.size_bytes[mine])
         takes_time = any(
-            visit.fraction == 1 and (visit.demand.mean_s(sizes) > 0).all() for visit in network.routes[k].visits
+            started == 1 and visit.fraction == 1 and (visit.demand.mean_s(of) > 0).all()
+            for route, of, started in by_route(network, int(k), sizes)
+            for visit in network.routes[route].visits
         )
         if not takes_time and not requests.think_s[mine].any():
             name = network.routes[k].name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from typing import Any
 
@@ -18,6 +19,7 @@ from models.network.route import Chance, Route, Stage, Visit, single
 from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import UNBOUNDED, Bound, Caches, Choice, Group, Member, Station
+from models.network.sub_requests import SubRequests
 from sim.engine.outcome import Program
 from traces.random_streams import uniforms
 from traces.trace import Pacing
@@ -160,6 +162,42 @@ def balanced(draw, stations: int, number: int, joined: JoinedTable) -> Group:
     return Group(draw(st.sampled_from(Choice)), members, table, indices=(number,))
 
 
+@st.composite
+def starting(draw, routes: int, groups: tuple[Group, ...]) -> tuple[int, int, SubRequests]:
+    """A route, a number that selects one of its visits, and what this visit starts: requests of a later route."""
+    starts = draw(st.integers(0, max(routes - 2, 0)))
+    chunk_bytes = draw(st.sampled_from([None, None, 10]))
+    free = [number for number, group in enumerate(groups) if group.table is None]
+    return starts, draw(st.integers(0, 20)), SubRequests(
+        min(draw(st.integers(starts + 1, starts + 2)), routes - 1),
+        chunk_bytes,
+        draw(st.integers(1, 4)) if chunk_bytes is None else 1,
+        draw(st.sampled_from([None, 7])) if chunk_bytes is None else None,
+        parallel=draw(st.sampled_from([None, 1, 2])),
+        need=draw(st.sampled_from([None, None, 1, 2])),
+        own_keys=draw(st.booleans()),
+        cancels=draw(st.booleans()),
+        keeps=tuple(free) if draw(st.booleans()) else (),
+    )  # fmt: skip
+
+
+def with_sub_requests(routes: tuple[Route, ...], starts: list[tuple[int, int, SubRequests]]) -> tuple[Route, ...]:
+    """The routes with sub-requests; the last one has none."""
+    changed = list(routes)
+    for k, number, sub in starts if len(routes) > 1 else ():
+        of = changed[k]
+        chosen = number % len(of.visits)
+        counter = itertools.count()
+        changed[k] = dataclasses.replace(of, stages=tuple(
+            dataclasses.replace(stage, branches=tuple(
+                tuple(dataclasses.replace(v, starts=sub) if next(counter) == chosen else v for v in branch)
+                for branch in stage.branches
+            ))
+            for stage in of.stages
+        ))  # fmt: skip
+    return tuple(changed)
+
+
 def pacings():
     """Open, or closed with a few clients, for all rows or repeating them for a while."""
     closed_loops = st.builds(
@@ -216,6 +254,8 @@ def networks(draw, plain: bool = False) -> Network:
         )
         for i in range(draw(st.integers(1, 3)))
     )  # fmt: skip
+    if not plain:
+        routes = with_sub_requests(routes, draw(st.lists(starting(len(routes), groups), max_size=4)))
     scenario = () if plain else tuple(filter(None, draw(st.lists(actions(chosen, groups), max_size=4))))
     return Network(chosen, routes, tables, groups, scenario)
 

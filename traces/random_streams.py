@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _WORD = 2**64 - 1
+_GOLDEN, _STEP = 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03  # odd multipliers of streams and indices
 _BLOCK = 4  # 64-bit words per value of the Philox 4x64 counter
 
 
@@ -31,10 +32,28 @@ def mixed(seed: int, stream: int, index: int) -> int:
 
     The finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
     """
-    value = (seed + 0x9E3779B97F4A7C15 * (stream + 1) + 0xD1B54A32D192ED03 * (index + 1)) & _WORD
+    value = (seed + _GOLDEN * (stream + 1) + _STEP * (index + 1)) & _WORD
     value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
     value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _WORD
     return value ^ (value >> 31)
+
+
+def mixed_words(seeds: NDArray[np.uint64], stream: int, index: NDArray[np.uint64] | int) -> NDArray[np.uint64]:
+    """Return `mixed` of each seed and index, shape (seeds,)."""
+    with np.errstate(over="ignore"):
+        steps = (np.asarray(index, np.uint64) + np.uint64(1)) * np.uint64(_STEP)
+        value = seeds + np.uint64((_GOLDEN * (stream + 1)) & _WORD) + steps
+        value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(value ^ (value >> np.uint64(31)))
+
+
+def uniforms_of(words: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return random words as numbers on the open interval (0, 1), as `uniforms` does, same shape."""
+    result: NDArray[np.float64] = (words >> np.uint64(12)).astype(np.float64)
+    result += 0.5
+    result *= 2.0**-52
+    return result
 
 
 class _Philox(threading.local):
@@ -70,8 +89,4 @@ def uniforms(seed: int, stream: int, first: int, count: int) -> NDArray[np.float
     Philox 4x64-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
     """
     skip = first % _BLOCK
-    words = _philox.words(seed, stream, first // _BLOCK, skip + count)[skip:]
-    result: NDArray[np.float64] = (words >> np.uint64(12)).astype(np.float64)
-    result += 0.5
-    result *= 2.0**-52
-    return result
+    return uniforms_of(_philox.words(seed, stream, first // _BLOCK, skip + count)[skip:])

@@ -6,9 +6,10 @@ import random
 
 import simpy
 
-from models.network.demand_sheet import Sheet, bound_of
+from models.network.demand_sheet import Sheet
 from models.network.network import Network
 from models.network.retry_policy import HEDGE_SAMPLES
+from models.network.visit_draws import bound_of
 from sim.engine.latency_histogram import LatencyHistogram
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from models.devices.drive_times import DriveTimes
 from models.devices.hdd import Hdd
 from models.network.demand_sheet import Requests
+from models.network.descendants import by_route
 from models.network.network import Network
 from models.network.station import Station
 from traces.trace import Pacing, Trace
@@ -130,12 +131,13 @@ def busy_s(network: Network, requests: Requests) -> float:
     on_drive = np.array([_on_drive(stations, at) for at in range(len(stations))])
     for k in np.unique(requests.route).tolist():
         size_bytes = requests.size_bytes[requests.route == k]
-        for visit in network.routes[k].visits:
-            if not visit.demand.takes_time:
-                continue
-            counts = network.station_counts(visit.station)
-            if on_drive[counts > 0].any():
-                total_s += counts * (float(visit.mean_s(size_bytes).sum()) / counts.sum())
+        for route, sizes, started in by_route(network, k, size_bytes):
+            for visit in network.routes[route].visits:
+                if not visit.demand.takes_time:
+                    continue
+                counts = network.station_counts(visit.station)
+                if on_drive[counts > 0].any():
+                    total_s += counts * (started * float(visit.mean_s(sizes).sum()) / counts.sum())
     most_s = 0.0
     for at, station in enumerate(stations):
         if _is_drive(station):

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from models.minio.cluster.stations import Stations
 from models.minio.compile import compile
 from models.minio.spec.spec import MinioSpec
-from models.network.demand_sheet import bound_of, draw_sheet
+from models.network.demand_sheet import draw_sheet
 from models.network.service_demand import ServiceDemand
+from models.network.visit_draws import bound_of
 from traces.workload.generate import generate
 
 _BYTE = ServiceDemand(per_byte=1.0)

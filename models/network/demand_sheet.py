@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.network.background import Background
-from models.network.joined_table import take
+from models.network.descendants import Descendants, draw_descendants, identities
 from models.network.network import Network
 from models.network.phase import random_phase
 from models.network.placement import key_hashes
-from models.network.route import Chance, Route
-from models.network.station import Bound, Member
-from models.network.streams import Streams
+from models.network.visit_draws import Rows, Visits, draw_visits
 from traces.random_streams import uniforms
 from traces.trace import Pacing, Trace
 from traces.workload.generate import group_seed
@@ -136,8 +134,9 @@ class Sheet:
         key_hash: selects the member of groups with choice by hash, shape (n,).
         first_visit: index of each request's first visit, shape (n,); visits are in the order of `Route.visits`, once
             for each attempt that its policy allows.
-        station: shape (visits,); below 0: bound at run time, see `bound_code`.
+        station: shape (visits,); below 0: bound at run time, see `bound_code` (`visit_draws.py`).
         demand_s: shape (visits,); `PASSES_BY`: the request passes by.
+        descendants: the sub-requests of the requests; None: the network has none.
     """
 
     first: int
@@ -149,6 +148,7 @@ class Sheet:
     first_visit: NDArray[np.int64]
     station: NDArray[np.int32]
     demand_s: NDArray[np.float64]
+    descendants: Descendants | None = None
 
     def __len__(self) -> int:
         return len(self.route)
@@ -190,23 +190,6 @@ def sources(requests: Requests) -> tuple[Source, ...]:
     return (*((Source("", Pacing(), rows, opened),) if len(rows) else ()), *closed)
 
 
-PASSES_BY = -1.0
-"""The demand in a Sheet of a visit that the request does not make."""
-
-POSITIONS = 1 << 16
-"""Maximum number of positions of a group's members."""
-
-
-def bound_code(bound: Bound) -> int:
-    """Encode a station that is bound at run time for a Sheet: -1 - (65536 x group + position)."""
-    return -1 - (POSITIONS * bound.group + bound.position)
-
-
-def bound_of(code: int) -> Bound:
-    """Decode the result of `bound_code`."""
-    return Bound(*divmod(-1 - code, POSITIONS))
-
-
 def draw_sheet(network: Network, requests: Requests, seed: int, first: int, count: int, load: str = "") -> Sheet:
     """Return the Sheet of requests `first` … `first + count - 1`: a pure function of its arguments.
 
@@ -216,69 +199,58 @@ def draw_sheet(network: Network, requests: Requests, seed: int, first: int, coun
     Each visit's demand is draw i of the visit's own stream (`models/network/streams.py`), i the index of the request;
     so it depends neither on the chunks nor on the other visits of a network.
     """
-    if requests.groups:
-        return _draw_groups(network, requests, seed, first, count)
+    sheet = (_draw_groups if requests.groups else _draw_alike)(network, requests, seed, first, count, load)
+    if not network.has_sub_requests:
+        return sheet
+    size_bytes = requests.size_bytes[requests.rows(first, count)]
+    identity = _identities(requests, seed, first, len(sheet), load)
+    visits = Visits(sheet.first_visit, sheet.station, sheet.demand_s)
+    found = draw_descendants(network, sheet.route, size_bytes, sheet.key_hash, identity, visits, load)
+    return replace(sheet, descendants=found)
+
+
+def _identities(requests: Requests, seed: int, first: int, count: int, load: str) -> NDArray[np.uint64]:
+    """Return what the random numbers of the requests' descendants are functions of, shape (count,)."""
+    if not requests.groups:
+        return identities(seed, load, first, count)
+    result = np.empty(count, np.uint64)
+    for mine, _, own_seed, before in _groups_of(requests, seed, first, count):
+        result[mine] = identities(own_seed, load, before, len(mine))
+    return result
+
+
+def _draw_alike(network: Network, requests: Requests, seed: int, first: int, count: int, load: str) -> Sheet:
+    """Return the Sheet of requests without groups, and without descendants."""
     rows = requests.rows(first, count)
-    route = requests.route[rows]
-    size, key_hash = requests.size_bytes[rows], requests.key_hash[rows]
-    present = np.bincount(route, minlength=len(network.routes))
-    widths = np.array([len(r.visits) * r.policy.attempts for r in network.routes])
-    starts = np.concatenate([[0], np.cumsum(present * widths)])
-    first_visit = np.empty(len(rows), np.int64)
-    station = np.empty(starts[-1], np.int32)
-    demand_s = np.empty(starts[-1], np.float64)
-    for k in np.flatnonzero(present):
-        chosen = None if present[k] == len(rows) else np.flatnonzero(route == k)
-        start, width = starts[k], int(widths[k])
-        at = slice(start, starts[k + 1])
-        selected = slice(None) if chosen is None else chosen
-        first_visit[selected] = start + width * np.arange(present[k])
-        drawn, streams = network.routes[k], network.streams(int(k), load)
-        once = _stations(network, drawn, key_hash[selected])
-        station[at].reshape(len(once), -1, len(drawn.visits))[:] = once[:, None, :]
-        block = demand_s[at].reshape(-1, width)
-        for v, (visit, stream) in enumerate(
-            zip(drawn.visits * len(streams.visits), chain(*streams.visits), strict=True)
-        ):
-            block[:, v] = visit.demand.draw_s(seed, stream, first, len(rows), chosen, size[selected])
-            if not visit.is_certain and visit.demand.occasion < 1:
-                block[block[:, v] == 0, v] = PASSES_BY
-        _pass_by(block, drawn, streams, seed, first, len(rows), selected)
+    route, size_bytes, key_hash = requests.route[rows], requests.size_bytes[rows], requests.key_hash[rows]
+
+    def uniform(stream: int, chosen: Rows) -> NDArray[np.float64]:
+        return uniforms(seed, stream, first, len(rows))[chosen]
+
+    visits = draw_visits(network, route, size_bytes, key_hash, load, uniform)
     phase = requests.phase[rows]
     if requests.repeat and len(requests):
         lap = np.arange(first, first + len(rows)) // len(requests)
         last = int(requests.phase[-1])
         phase = (phase + lap * (last + 1 if last else 0)).astype(np.int32)
     arrival_s, think_s = requests.arrival_s[rows], requests.think_s[rows]
-    return Sheet(first, route, arrival_s, think_s, phase, key_hash, first_visit, station, demand_s)
+    return Sheet(first, route, arrival_s, think_s, phase, key_hash, visits.first, visits.station, visits.demand_s)
 
 
-def _pass_by(
-    block: NDArray[np.float64],
-    route: Route,
-    streams: Streams,
-    seed: int,
-    first: int,
-    count: int,
-    chosen: slice | NDArray[np.int64],
-) -> None:
-    """Set the demands of visits that requests pass by, shape (requests, visits of all attempts), to `PASSES_BY`.
-
-    Each attempt decides for itself; request i takes draw i of a decision's own stream.
-    """
-    for attempt, of_attempt in enumerate(streams.chances if route.chances else ()):
-        made: dict[Chance, NDArray[np.bool_]] = {}
-        for chance, stream in zip(route.chances, of_attempt, strict=True):
-            own = uniforms(seed, stream, first, count)[chosen] < chance.probability
-            made[chance] = own & made[chance.within] if chance.within else own
-        for v, visit in enumerate(route.visits, attempt * len(route.visits)):
-            if visit.chance is not None:
-                block[~made[visit.chance], v] = PASSES_BY
-
-
-def _draw_groups(network: Network, requests: Requests, seed: int, first: int, count: int) -> Sheet:
-    """Return the Sheet of requests of an open loop, drawn group by group."""
+def _groups_of(
+    requests: Requests, seed: int, first: int, count: int
+) -> Iterator[tuple[NDArray[np.int64], Requests, int, int]]:
+    """Yield rows of each group in a Sheet, the group's requests and seed, and the number of those before the Sheet."""
     assert requests.group is not None and not requests.repeat
+    group = requests.group[requests.rows(first, count)]
+    for number in np.unique(group).tolist():
+        all_mine, own = requests.of_groups[number]
+        name = requests.groups[number] if number >= 0 else ""
+        yield np.flatnonzero(group == number), own, group_seed(seed, name), int(np.searchsorted(all_mine, first))
+
+
+def _draw_groups(network: Network, requests: Requests, seed: int, first: int, count: int, load: str) -> Sheet:
+    """Return the Sheet of requests of an open loop, drawn group by group, without descendants."""
     rows = requests.rows(first, count)
     columns: dict[str, Any] = {
         name: np.empty(len(rows), dtype) for name, dtype in (
@@ -287,13 +259,8 @@ def _draw_groups(network: Network, requests: Requests, seed: int, first: int, co
         )
     }  # fmt: skip
     station, demand_s, visits = [np.empty(0, np.int32)], [np.empty(0)], 0
-    group = requests.group[rows]
-    for number in np.unique(group).tolist():
-        mine = np.flatnonzero(group == number)
-        all_mine, own = requests.of_groups[number]
-        name = requests.groups[number] if number >= 0 else ""
-        before = int(np.searchsorted(all_mine, first))
-        sheet = draw_sheet(network, own, group_seed(seed, name), before, len(mine))
+    for mine, own, of_group, before in _groups_of(requests, seed, first, count):
+        sheet = _draw_alike(network, own, of_group, before, len(mine), load)
         for column, values in columns.items():
             values[mine] = getattr(sheet, column)
         columns["first_visit"][mine] += visits
@@ -312,20 +279,3 @@ def draw_background(network: Network, background: Background, seed: int) -> Shee
         background.key_hash(seed, count), arrival_s, np.zeros(count), np.zeros(count, np.int32),
     )  # fmt: skip
     return draw_sheet(network, requests, seed, 0, count, background.name)
-
-
-def _stations(network: Network, route: Route, key_hash: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """Return the station of each visit, shape (requests, visits)."""
-    where = [visit.station for visit in route.visits]
-    codes = [0 if isinstance(w, Member) else bound_code(w) if isinstance(w, Bound) else w for w in where]
-    result = np.broadcast_to(np.array(codes, np.int32), (len(key_hash), len(where)))
-    if not any(isinstance(w, Member) for w in where):
-        return result
-    result = result.copy()
-    for t, table in enumerate(network.placements):
-        placed = [(v, w.position) for v, w in enumerate(where) if isinstance(w, Member) and w.table == t]
-        if placed:
-            columns, positions = zip(*placed, strict=True)
-            rows = (key_hash % np.uint64(len(table))).astype(np.int64)
-            result[:, columns] = take(table, rows, np.array(positions))
-    return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,6 +15,7 @@ from models.network.route import Route
 from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Group, Member, Station
 from models.network.streams import Streams, streams_of
+from models.network.sub_requests import refuse_cycles
 from models.network.visit_stations import first_station, station_counts, stations_of_members
 
 
@@ -49,6 +51,7 @@ class Network:
         for route in self.routes:
             for visit in route.visits:
                 self._check(visit.station)
+        refuse_cycles([[sub for _, sub in r.starts] for r in self.routes], [group.table for group in self.groups])
         for station in self.stations:
             if station.discipline.is_weighted and len(station.weights) < self.classes:
                 raise ValueError(f"station {station.name!r} needs {self.classes} weights")
@@ -111,6 +114,20 @@ class Network:
             for s in self.stations
         )
         return replace(self, stations=stations)
+
+    @cached_property
+    def has_sub_requests(self) -> bool:
+        """Whether a visit starts sub-requests."""
+        return any(route.starts for route in self.routes)
+
+    def with_sub_requests(self, routes: Iterable[int]) -> tuple[int, ...]:
+        """Return these routes and those of their sub-requests, of the sub-requests of these, and so on, ascending."""
+        found: set[int] = set()
+        more = set(routes)
+        while more:
+            found |= more
+            more = {sub.route for k in more for _, sub in self.routes[k].starts} - found
+        return tuple(sorted(found))
 
     @cached_property
     def classes(self) -> int:

@@ -18,6 +18,15 @@ def key_hashes(trace: Trace) -> NDArray[np.uint64]:
     return _mix(_mix(bucket) + key)
 
 
+def part_keys(key_hash: NDArray[np.uint64], position: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the hashes of the keys of an object's parts, such as blocks or segments, at these positions; same shape.
+
+    They depend on the object's key and the position only, so readers find a part where a writer has put it.
+    """
+    with np.errstate(over="ignore"):
+        return _mix(_mix(key_hash) + position.astype(np.uint64) + np.uint64(1))
+
+
 def _label_hashes(column: pa.ChunkedArray) -> NDArray[np.uint64]:
     labels = column.combine_chunks()
     if not len(labels):

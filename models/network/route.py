@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from models.network.retry_policy import NO_POLICY, Policy
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Member
+from models.network.sub_requests import SubRequests
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,7 @@ class Visit:
         ties: the first of tied attempts to be served here cancels the other.
         timer: the branch goes on after this visit only if its stage still needs it (see `Stage`).
         claims: likewise, and it becomes one of the branches that the stage needs.
+        starts: sub-requests that begin when the visit is over; then the branch waits for them.
     """
 
     station: int | Member | Bound
@@ -63,6 +65,7 @@ class Visit:
     chance: Chance | None = None
     early: bool = False
     flushes: bool = False
+    starts: SubRequests | None = None
 
     def __post_init__(self) -> None:
         if self.early and not self.releases:
@@ -175,6 +178,11 @@ class Route:
         """The index of the first visit of each branch, stage by stage."""
         firsts = iter([0, *(last + 1 for i, (_, last) in enumerate(self.places) if i == last)])
         return tuple(tuple(next(firsts) for _ in stage.branches) for stage in self.stages)
+
+    @cached_property
+    def starts(self) -> tuple[tuple[int, SubRequests], ...]:
+        """The visits that start sub-requests, by index, and what each of them starts."""
+        return tuple((i, visit.starts) for i, visit in enumerate(self.visits) if visit.starts is not None)
 
     @cached_property
     def chances(self) -> tuple[Chance, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -9,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
-from traces.random_streams import uniforms
 from traces.spec.field_notes import Basis, Unit
 from traces.spec.fit_bounds import Fit
 from traces.spec.units import Bytes, Seconds, parse_seconds
@@ -111,24 +111,19 @@ class ServiceDemand(Strict):
             mean += (self.later_byte_factor - 1) * self.per_byte * np.maximum(size_bytes - self.block, 0)
         return mean
 
-    def draw_s(
-        self, seed: int, stream: int, first: int, count: int, chosen: NDArray[np.int64] | None, size: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Draw the demands of requests `first` … `first + count - 1`, or of the `chosen` ones among them.
+    def draw_s(self, uniform: Callable[[], NDArray[np.float64]], size: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Draw the demands of requests.
 
         Args:
-            seed, stream: select the random numbers; request i takes draw i of the stream.
-            first, count: the requests.
-            chosen: offsets from `first` of the requests to draw; None: all.
-            size: bytes moved by each of these requests.
+            uniform: returns a random number on (0, 1) for each of them; it is called only if their demands vary.
+            size: bytes moved by each of them.
 
         Returns:
             seconds, same shape as `size`.
         """
         if isinstance(self.distribution, Deterministic):
             return self.mean_s(size)
-        u = uniforms(seed, stream, first, count)
-        value = self.distribution.quantile(u if chosen is None else u[chosen])
+        value = self.distribution.quantile(uniform())
         value *= self.mean_s(size) if self.per_byte or self.per_block else self.constant
         return value
 

@@ -192,13 +192,11 @@ class PartOfUpload(ServiceDemand):
         parts = np.maximum(-(-size_bytes // self.part_bytes), 1)
         return size_bytes // parts, parts / self.stands_for
 
-    def draw_s(
-        self, seed: int, stream: int, first: int, count: int, chosen: NDArray[np.int64] | None, size: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def draw_s(self, uniform: Callable[[], NDArray[np.float64]], size: NDArray[np.int64]) -> NDArray[np.float64]:
         """Draw demands as `ServiceDemand.draw_s` does, with this mean."""
         part, times = self._part(size)
         of = self.of.model_copy(update={"distribution": self.distribution})
-        return of.draw_s(seed, stream, first, count, chosen, part) * times
+        return of.draw_s(uniform, part) * times
 
 
 def refuse_multipart(multipart: Any, store: str) -> None:

@@ -11,7 +11,7 @@ from models.network.route import Route
 from models.network.scenario import ActionKind
 from models.network.station import NOWHERE, Bound, Choice
 from sim.demands.service_demands import Demands
-from sim.demands.visit_places import is_even, is_hedged, is_keyed, may_refuse, names_of, stations_of, targets
+from sim.demands.visit_places import is_even, is_hedged, is_keyed, may_fail, may_refuse, names_of, stations_of, targets
 
 _BY_LOAD = (Choice.LEAST_OUTSTANDING, Choice.POWER_OF_TWO, Choice.CLIENT)
 """Choices whose members do not have the same number of requests, or not by expectation."""
@@ -28,11 +28,6 @@ _ON_TRIALS = (
     "The bottleneck and its rate are from short simulations, as demands do not tell how long requests hold tokens "
     "while they wait, how often they are repeated, or what a fault leaves."
 )
-
-
-def may_fail(network: Network, route: Route) -> bool:
-    """Whether an attempt at a request of the route may fail."""
-    return route.policy.timeout_s < math.inf or any(may_refuse(network, visit) for visit in route.visits)
 
 
 def no_worst_case(network: Network, routes: Sequence[Route], background: bool) -> list[str]:
@@ -66,6 +61,7 @@ def notes(
         *_in_scenario(network),
         *_on_background(background),
         *_on_branches(routes),
+        *_on_sub_requests(routes),
         *_on_worst_case(network, routes, background),
         *([_ON_TRIALS] if is_from_trials else []),
     ]
@@ -172,6 +168,15 @@ def _on_branches(routes: Sequence[Route]) -> Iterator[str]:
     hedged = [route for route in routes if any(is_hedged(route))]
     if hedged:
         yield f"{_names(hedged)}: work that begins only after a timer does not count, so the throughput is optimistic."
+
+
+def _on_sub_requests(routes: Sequence[Route]) -> Iterator[str]:
+    partly = [route for route in routes if not all(sub.needs_all for _, sub in route.starts)]
+    if partly:
+        yield (
+            f"{_names(partly)}: sub-requests that are not needed count as work only if all of them begin at once and "
+            "none is cancelled, so the throughput may be optimistic."
+        )
 
 
 def _on_worst_case(network: Network, routes: Sequence[Route], background: bool) -> Iterator[str]:

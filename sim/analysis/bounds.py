@@ -17,11 +17,11 @@ import numpy as np
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.store import Spec, before
-from sim.analysis.bound_notes import may_fail, no_worst_case, notes
+from sim.analysis.bound_notes import no_worst_case, notes
 from sim.analysis.product_form import closed_means, open_means, why_not
 from sim.demands.run_end import latest_end_s
 from sim.demands.service_demands import Demands, mean_demands
-from sim.demands.visit_places import Resource
+from sim.demands.visit_places import Resource, may_fail
 from sim.engine.outcome import Floats
 from sim.json_form import to_json
 from sim.saturation.enough_requests import with_enough_requests
@@ -293,7 +293,7 @@ class _Mix:
         offered_ops: float | None,
     ):
         self.network, self.demands = network, demands
-        self.routes = [network.routes[k] for k in np.flatnonzero(demands.fraction)]
+        self.routes = [network.routes[k] for k in network.with_sub_requests(np.flatnonzero(demands.fraction).tolist())]
         self.closed, self.background = requests.pacing.loop == "closed", bool(requests.background)
         self.clients, self.think_s = requests.pacing.clients, float(requests.think_s.mean())
         self.offered_ops = offered_ops or _rate_ops(requests.arrival_s, requests.pacing)

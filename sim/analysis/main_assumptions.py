@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from models.network.descendants import by_route
 from models.spec.uncertainty import Uncertain, Unknown
 from models.store import Spec, compile_spec
 from sim.analysis.overload import sample_of, too_slow
@@ -75,7 +76,11 @@ def _figures(spec: Spec) -> tuple[float, float]:
     total_s, routes = 0.0, np.bincount(requests.route, minlength=len(network.routes)) / len(requests)
     for k in np.flatnonzero(routes).tolist():
         size_bytes = requests.size_bytes[requests.route == k]
-        of_route = (float(v.demand_if_made.mean_s(size_bytes).mean()) * v.fraction for v in network.routes[k].visits)
+        of_route = (
+            float(v.demand_if_made.mean_s(sizes).mean()) * v.fraction * (started * len(sizes) / len(size_bytes))
+            for route, sizes, started in by_route(network, k, size_bytes)
+            for v in network.routes[route].visits
+        )
         total_s += float(routes[k]) * math.fsum(of_route)
     parts = too_slow(network, requests, _ANY_OPS)
     return total_s, parts[0].max_ops if parts else 0.0

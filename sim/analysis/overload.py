@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.network.demand_sheet import Requests
+from models.network.descendants import by_route
 from models.network.network import Network
 from models.network.route import Visit
 from models.network.station import Bound, Member, Station
@@ -74,13 +75,16 @@ def too_slow(network: Network, requests: Requests, offered_ops: float) -> tuple[
     for k, count in zip(routes.tolist(), counts.tolist(), strict=True):
         rows = np.flatnonzero(requests.route == k)
         size_bytes = requests.size_bytes[rows[:: max(1, count // _SAMPLE)]]
-        for visit in network.routes[k].visits:
-            station = _station(network, visit)
-            if station.discipline.takes_time and not station.discipline.infinite:
-                each_s = visit.demand_if_made.mean_s(size_bytes).mean()
-                work_s[station.name] += visit.fraction * count / len(requests) * _least_s(station, float(each_s))
-                if isinstance(visit.station, Member | Bound):
-                    placed_roles.add(station.role)
+        for route, sizes, fraction in by_route(network, k, size_bytes):
+            started = fraction * len(sizes) / len(size_bytes)
+            for visit in network.routes[route].visits:
+                station = _station(network, visit)
+                if station.discipline.takes_time and not station.discipline.infinite:
+                    each_s = visit.demand_if_made.mean_s(sizes).mean()
+                    least_s = _least_s(station, float(each_s))
+                    work_s[station.name] += visit.fraction * count / len(requests) * least_s * started
+                    if isinstance(visit.station, Member | Bound):
+                        placed_roles.add(station.role)
     return _overloaded(network, work_s, placed_roles, offered_ops)
 
 

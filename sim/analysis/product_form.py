@@ -14,6 +14,7 @@ import numpy as np
 import scipy
 
 from models.network.demand_sheet import Requests
+from models.network.descendants import by_route
 from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
 from models.network.route import Visit
@@ -29,11 +30,12 @@ _SIGNIFICANCE = 1e-4  # arrivals with a smaller p-value are not Poisson
 def why_not(network: Network, requests: Requests) -> str | None:
     """Return why there are no exact means, in words; None if the network has product form.
 
-    The conditions: no scenario and no retries; every stage has one branch; a group's member is picked by key or at
-    random; stations are infinite or shared servers with demands of any distribution, or have exponential demands with
-    the same mean and a service order that does not depend on them. Requests of several routes, sizes and keys are
-    classes that a client changes at each request: one chain, so their averaged demands are exact if each row of a Trace
-    is an independent draw from the mix, which is assumed.
+    The conditions: no scenario and no retries; every stage has one branch, and sub-requests begin one after the other,
+    so that they are like further visits; a group's member is picked by key or at random; stations are infinite or
+    shared servers with demands of any distribution, or have exponential demands with the same mean and a service order
+    that does not depend on them. Requests of several routes, sizes and keys are classes that a client changes at each
+    request: one chain, so their averaged demands are exact if each row of a Trace is an independent draw from the mix,
+    which is assumed.
     """
     closed = requests.pacing.loop == "closed"
     if closed and len(np.unique(requests.phase)) > 1:
@@ -42,8 +44,12 @@ def why_not(network: Network, requests: Requests) -> str | None:
         return "the scenario changes the network"
     if requests.background:
         return "the store works in the background"
-    for k in np.unique(requests.route):
+    for k in network.with_sub_requests(np.unique(requests.route).tolist()):
         route = network.routes[k]
+        if any(sub.parallel != 1 and (sub.chunk_bytes is not None or sub.count > 1) for _, sub in route.starts):
+            return f"{route.name} starts several sub-requests at a time"
+        if not all(sub.needs_all for _, sub in route.starts):
+            return f"{route.name} does not need all of its sub-requests"
         if route.policy != NO_POLICY:
             return f"{route.name} has timeouts, retries or hedges"
         for group in dict.fromkeys(v.station.group for v in route.visits if isinstance(v.station, Bound)):
@@ -93,10 +99,10 @@ def _why_station_not(network: Network, requests: Requests, index: int) -> str | 
 def _visits_to(network: Network, requests: Requests, station: int) -> Iterator[tuple[Visit, np.ndarray]]:
     """Yield the possible visits to a station, and the sizes of their requests."""
     for k in np.unique(requests.route):
-        sizes = np.unique(requests.size_bytes[requests.route == k])
-        for visit in network.routes[k].visits:
-            if station in stations_of(network, visit.station):
-                yield visit, sizes
+        for route, sizes, _ in by_route(network, int(k), np.unique(requests.size_bytes[requests.route == k])):
+            for visit in network.routes[route].visits:
+                if station in stations_of(network, visit.station):
+                    yield visit, np.unique(sizes)
 
 
 def _why_not_poisson(requests: Requests) -> str | None:

@@ -10,16 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.network.demand_sheet import Requests, Sheet, draw_sheet
+from models.network.descendants import at_a_time
 from models.network.network import Network
 from models.network.route import Route, Stage, Visit
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Member
+from sim.demands.lineage import Lineage, Weights, family_s, flattened, parents_first
 from sim.demands.no_contention import held_s, limited_mean, path_s
 from sim.demands.station_work import StationWork
 from sim.demands.supported_features import uncounted_feature
 from sim.demands.visit_places import (
     Places,
     Resource,
+    are_hedged,
+    are_sure,
     is_done,
     is_hedged,
     lasting_pools,
@@ -76,16 +80,21 @@ class Demands:
 
 @dataclass(frozen=True)
 class _Block:
-    """Successful requests of one route: the visits of the successful attempt, shape (requests, visits).
+    """Successful requests of one route, or sub-requests of such: the visits of the successful attempt, shape (requests,
+    visits). The successful attempt of a sub-request is taken to be its first one.
 
     Attributes:
+        rows: their rows in the flattened Sheet, shape (requests,).
         demand_s, least_s: expected and least demand, if the visit is made.
         made: the expected number of visits: 1, 0 if the request passes by, between them if that is not known.
+        winner: the successful attempt, shape (requests,).
         every_s, every_made: the same of all attempts, shape (requests, attempts, visits).
     """
 
     k: int
     route: Route
+    rows: NDArray[np.int64]
+    winner: NDArray[np.int64]
     place: NDArray[np.int64]
     demand_s: Floats
     least_s: Floats
@@ -132,16 +141,18 @@ def mean_demands(
         made, lambda demand: demand if isinstance(demand.distribution, Deterministic) else demand.scaled(0.0)
     )
 
+    block = at_a_time(network, requests, BLOCK)
+
     @cache
     def chunk(first: int) -> tuple[Sheet, Sheet, NDArray[np.int64]]:
-        count = min(BLOCK, len(requests) - first)
+        count = min(block, len(requests) - first)
         means, leasts = (draw_sheet(drawn, requests, 0, first, count) for drawn in (mean, least))
         return means, leasts, np.zeros(count, np.int64)
 
     kept = chunk if len(requests) <= _KEPT else chunk.__wrapped__
 
     def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
-        return map(kept, range(0, len(requests), BLOCK))
+        return map(kept, range(0, len(requests), block))
 
     routes = np.unique(requests.route).tolist()
     sums = DemandSums(network, routes, bool(requests.background), True, any_keys, settled, even_clients)
@@ -179,7 +190,9 @@ class DemandSums:
         if feature is not None:
             raise InputError(f"analysis without simulation does not support {feature}")
         self.network, self.expected = network, expected
-        self.places = Places(network, routes, expected, any_keys, even_clients)
+        self.order = parents_first(network)
+        own = set(any_keys).union(set(network.with_sub_requests(any_keys)).difference(routes))
+        self.places = Places(network, network.with_sub_requests(routes), expected, own, even_clients)
         self.work = StationWork(network, self.places, background)
         shape = (len(network.routes), len(self.places))
         self.present = np.zeros(len(network.routes))
@@ -191,17 +204,24 @@ class DemandSums:
         self._lasting = frozenset(range(len(network.stations))) if settled else lasting_pools(network)
 
     def demands(self, chunks: _Chunks) -> Demands:
-        for sheet, least, winner in chunks():
-            self.work.add_batch_starts(*self._possible(sheet, least))
-            for block in self._blocks(sheet, least, winner):
-                self._add(block)
+        for flat, least, winner, lineage in self._flat(chunks):
+            self.work.add_batch_starts(*self._possible(flat, least))
+            weights = Weights.of(lineage, winner)
+            for block in self._blocks(flat, least, winner):
+                self._add(block, lineage, weights)
+            self.work.end_sheet()
         count = self.present.sum()
         if not count:
             raise InputError("there are no requests, so there are no service demands")
         # The least duration of a commit depends on all requests.
-        for sheet, least, winner in chunks():
-            for block in self._blocks(sheet, least, winner):
-                self._add_no_contention(block)
+        for flat, least, winner, lineage in self._flat(chunks):
+            weights = Weights.of(lineage, winner)
+            blocks = list(self._blocks(flat, least, winner))
+            for block in blocks if lineage.first_child is not None else ():
+                self._weigh_children(block, lineage, weights)
+            time_s = np.zeros((2, len(lineage.root)))
+            for block in blocks if lineage.first_child is None else reversed(blocks):
+                self._add_no_contention(block, lineage, weights, time_s)
         requested = np.maximum(self.present, 1)
         resources = self.places.resources()
         low_s, high_s = self.work.totals_s(self.held_s)
@@ -223,6 +243,14 @@ class DemandSums:
             unknown_pools=tuple(self.network.stations[k].name for k in sorted(self.unknown)),
         )
 
+    def _flat(self, chunks: _Chunks) -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64], Lineage]]:
+        """Yield Sheets of all rows with demands and least demands, the successful attempts, and who starts whom."""
+        for sheet, least, winner in chunks():
+            lineage = Lineage.of(self.network, sheet)
+            responded = np.where(winner[lineage.root] >= 0, 0, -1)
+            responded[: lineage.requests] = winner
+            yield flattened(sheet), flattened(least), responded, lineage
+
     def _possible(self, sheet: Sheet, least: Sheet) -> tuple[NDArray[np.int64], Floats, Floats]:
         """Return the places, demands and least demands of visits of all attempts that may be made; shape (visits,)."""
         place = np.zeros(len(sheet.station), np.int64)
@@ -235,8 +263,8 @@ class DemandSums:
 
     def _rows(self, sheet: Sheet) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
         """Yield each route, its requests, and the indices of their visits: shape (requests, attempts, visits)."""
-        for k, route in enumerate(self.network.routes):
-            mine = np.flatnonzero(sheet.route == k)
+        for k in self.order:
+            route, mine = self.network.routes[k], np.flatnonzero(sheet.route == k)
             if len(mine):
                 width, attempts = len(route.visits), route.policy.attempts
                 steps = np.arange(attempts * width).reshape(attempts, width)
@@ -255,39 +283,98 @@ class DemandSums:
             demand_s, least_s, every_s = (
                 np.maximum(times, 0.0) for times in (sheet.demand_s[won], least.demand_s[won], sheet.demand_s[at])
             )
-            yield _Block(k, route, place, demand_s, least_s, made, every_s, every_made)
+            yield _Block(k, route, mine, winner[mine], place, demand_s, least_s, made, every_s, every_made)
 
-    def _add(self, block: _Block) -> None:
-        k, places = block.k, len(self.places)
-        self.present[k] += len(block.place)
+    def _add(self, block: _Block, lineage: Lineage, weights: Weights) -> None:
+        places = len(self.places)
+        self._weigh_children(block, lineage, weights)
+        won, sure, every = (of[block.rows, None] for of in (weights.won, weights.sure, weights.every))
+        own = block.rows < lineage.requests
+        self.present[block.k] += own.sum()
         hedged = is_hedged(block.route)
         usual = np.flatnonzero(~np.array(hedged))
-        spread = self.places.of_any_key(k, block.place)
-        place, made = spread[:, usual].ravel(), block.made[:, usual].ravel()
-        self.visits[k] += np.bincount(place, made, places)
-        self.total_s[k] += np.bincount(place, made * block.demand_s[:, usual].ravel(), places)
+        spread = self.places.of_any_key(block.k, block.place)
+        made = block.made[:, usual] * won
+        for k, mine in self._of_requests(block, lineage):
+            place, of_route = spread[mine][:, usual].ravel(), made[mine].ravel()
+            self.visits[k] += np.bincount(place, of_route, places)
+            self.total_s[k] += np.bincount(place, of_route * block.demand_s[mine][:, usual].ravel(), places)
         takes = np.array([not visit.releases for visit in block.route.visits])
         surely, ever = np.flatnonzero(takes & ~np.array(hedged)), np.flatnonzero(takes)
-        self.taken += np.bincount(block.place[:, surely].ravel(), block.made[:, surely].ravel(), places)
+        self.taken += np.bincount(block.place[:, surely].ravel(), (block.made[:, surely] * won).ravel(), places)
         # Another attempt may make visits that the successful one passes by.
-        most = block.every_made.max(axis=1)
+        most = block.every_made.max(axis=1) * every
         self.ever_taken += np.bincount(block.place[:, ever].ravel(), most[:, ever].ravel(), places)
         done = np.flatnonzero(is_done(self.network, block.route, self._lasting))
-        self.work.add_least(spread[:, done], block.demand_s[:, done], block.made[:, done])
-        every = np.broadcast_to(spread[:, None, :], block.every_s.shape)
-        self.work.add_most(every.ravel(), block.every_s.ravel(), block.every_made.ravel())
+        root = lineage.root[block.rows] if self.network.has_sub_requests else None
+        self.work.add_least(spread[:, done], block.demand_s[:, done], block.made[:, done] * sure, root)
+        all_places = np.broadcast_to(spread[:, None, :], block.every_s.shape)
+        self.work.add_most(all_places.ravel(), block.every_s.ravel(), (block.every_made * every[:, None]).ravel())
 
-    def _add_no_contention(self, block: _Block) -> None:
+    def _of_requests(self, block: _Block, lineage: Lineage) -> Iterator[tuple[int, slice | NDArray[np.int64]]]:
+        """Yield the routes of the requests that a block's rows descend from, and these rows."""
+        if not self.network.has_sub_requests:
+            yield block.k, slice(None)
+            return
+        of = lineage.route[lineage.root[block.rows]]
+        for k in np.unique(of).tolist():
+            yield k, np.flatnonzero(of == k)
+
+    def _weigh_children(self, block: _Block, lineage: Lineage, weights: Weights) -> None:
+        """Set the weights of the sub-requests that a block's rows start."""
+        if not block.route.starts:
+            return
+        of_row = np.full(len(lineage.root), -1)
+        of_row[block.rows] = np.arange(len(block.rows))
+        children = np.flatnonzero(of_row[lineage.parent] >= 0)
+        hedged, done = are_hedged(block.route), is_done(self.network, block.route, self._lasting)
+        known = self.expected or block.route.policy.attempts == 1
+        for position, sub in block.route.starts:
+            mine = children[lineage.position[children] == position]
+            at, attempt, row = of_row[lineage.parent[mine]], lineage.attempt[mine], lineage.requests + mine
+            parent, won = block.rows[at], attempt == block.winner[at]
+            is_known = known | (parent < lineage.requests)
+            is_single = self.expected or self.network.routes[sub.route].policy.attempts == 1
+            sure = done[position] and not hedged[position] and is_single and are_sure(self.network, sub, self._lasting)
+            weights.won[row] = weights.won[parent] * won * block.made[at, position] * (not hedged[position])
+            weights.sure[row] = weights.sure[parent] * won * is_known * block.made[at, position] * sure
+            weights.every[row] = weights.every[parent] * block.every_made[at, attempt, position]
+
+    def _add_no_contention(self, block: _Block, lineage: Lineage, weights: Weights, time_s: Floats) -> None:
+        """Add the block's response times without contention; those of sub-requests go into `time_s`, shape (2, rows):
+        expected and least."""
         stay_s = self.work.stay_s(block.place, block.demand_s, 0) * block.made
         least_s = self.work.stay_s(block.place, block.least_s, 1) * (block.made == 1)
-        self._add_held(block, stay_s, least_s)
+        families_s = self._families_s(block, lineage, time_s)
+        self._add_held(block, stay_s + families_s[0], least_s + families_s[1], weights.sure[block.rows])
         if self.expected:
-            self.no_contention_s[block.k] += self._expected_no_contention_s(block, stay_s, least_s).sum()
+            each_s = self._expected_no_contention_s(block, stay_s, least_s, families_s)
         else:
-            self.no_contention_s[block.k] += path_s(block.route, stay_s, least_s).sum()
+            each_s = path_s(block.route, stay_s + families_s[0], least_s + families_s[1])
+        own = block.rows < lineage.requests
+        if not self.expected and block.route.policy.attempts > 1:  # which attempt of a sub-request wins is not known
+            each_s = np.where(own, each_s, np.minimum(each_s, self._end_s(block.route, np.zeros(len(own)))))
+        self.no_contention_s[block.k] += each_s.sum() if own.all() else each_s[own].sum()
+        time_s[0, block.rows] = each_s
+        least_path_s = path_s(block.route, least_s + families_s[1], least_s + families_s[1])
+        time_s[1, block.rows] = np.minimum(each_s, np.minimum(least_path_s, self._end_s(block.route, least_path_s)))
 
-    def _add_held(self, block: _Block, stay_s: Floats, least_s: Floats) -> None:
-        """Add the holding times of tokens, for requests grouped by the visits that take tokens of the same pool."""
+    def _families_s(self, block: _Block, lineage: Lineage, time_s: Floats) -> Floats:
+        """Return how long the visits of a block wait for sub-requests, at least; expected and least, shape (2,
+        requests, visits)."""
+        result = np.zeros((2, *block.demand_s.shape))
+        for ordinal, (position, sub) in enumerate(block.route.starts):
+            first, end = lineage.children(block.rows, block.winner * len(block.route.starts) + ordinal)
+            expected_s, least_s = family_s(sub, first, end, *time_s[:, lineage.requests :])
+            result[0, :, position] = expected_s * block.made[:, position]
+            result[1, :, position] = least_s * (block.made[:, position] == 1)
+        return result
+
+    def _add_held(self, block: _Block, stay_s: Floats, least_s: Floats, sure: Floats) -> None:
+        """Add the holding times of tokens, for requests grouped by the visits that take tokens of the same pool.
+
+        `sure`: how often a sub-request is certainly executed, shape (requests,).
+        """
         at = np.flatnonzero(self.work.may_hold[block.place].any(axis=0))
         place = block.place[:, at]
         for mine, together in visits_together(place):
@@ -298,21 +385,23 @@ class DemandSums:
             for take, held in held_s(block.route, visits, stay_s[mine], least_s[mine]):
                 known = holds & ~mixed & (held is not None)
                 if held is not None:
-                    held = held * block.made[mine, take]
+                    held = held * block.made[mine, take] * sure[mine]
                     self.held_s += np.bincount(pool[known], held[known], len(self.places))
                     self.held_square_s2 += np.bincount(pool[known], held[known] ** 2, len(self.places))
                 for unknown in np.unique(pool[holds & ~known]).tolist():
                     self.unknown.update(self.places.members(unknown))
 
-    def _expected_no_contention_s(self, block: _Block, stay_s: Floats, least_s: Floats) -> Floats:
+    def _expected_no_contention_s(self, block: _Block, stay_s: Floats, least_s: Floats, families_s: Floats) -> Floats:
         """Return the expected time until the first attempt ends, or until something else may end the request.
 
         With this time `end_s`, and weights w that add up to 1: min(sum of X, end_s) >= sum of min(X, w x end_s).
-        The weights are proportional to the means.
+        The weights are proportional to the means. Of the time that visits wait for sub-requests, `families_s`, only the
+        least counts then.
         """
         route = block.route
-        no_contention_s = path_s(route, stay_s, least_s)
-        least_path_s = path_s(route, least_s, least_s)
+        all_least_s = least_s + families_s[1]
+        no_contention_s = path_s(route, stay_s + families_s[0], all_least_s)
+        least_path_s = path_s(route, all_least_s, all_least_s)
         end_s = self._end_s(route, least_path_s)
         if np.isinf(end_s).all():
             return no_contention_s
@@ -321,7 +410,11 @@ class DemandSums:
             stay_s[:, v] * np.min([limited_mean(shape, ratio * made) for shape in self._shapes(visit)], axis=0)
             for v, (visit, made) in enumerate((visit, visit.fraction) for visit in route.visits)
         ], axis=1)  # fmt: skip
-        cut_path_s = path_s(route, cut_s, least_s * np.minimum(ratio, 1.0)[:, None])
+        if families_s.any():
+            # 0 x infinity: a time of 0 is not limited.
+            limit_s = np.multiply(families_s[0], ratio[:, None], out=np.zeros_like(stay_s), where=families_s[0] > 0)
+            cut_s += np.minimum(families_s[1], limit_s)
+        cut_path_s = path_s(route, cut_s, all_least_s * np.minimum(ratio, 1.0)[:, None])
         return np.maximum(cut_path_s, np.minimum(least_path_s, end_s))
 
     def _end_s(self, route: Route, least_s: Floats) -> Floats:

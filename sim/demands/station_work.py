@@ -53,6 +53,7 @@ class StationWork:
         self.head_s = np.where(self.is_known, np.inf, 0.0) * np.ones((2, 1))
         self.least_s, self.most_s, self.least_square_s2 = (np.zeros(len(places)) for _ in range(3))
         self.queueing_s = self.delay_s = 0.0
+        self._of_roots: list[tuple[NDArray[np.int64], NDArray[np.int64], Floats]] = []
 
     def add_batch_starts(self, place: NDArray[np.int64], demand_s: Floats, least_s: Floats) -> None:
         """Add all visits that may begin a batch, also those of failed requests; all shape (visits,)."""
@@ -61,9 +62,18 @@ class StationWork:
         np.minimum.at(self.head_s[0], where, demand_s)
         np.minimum.at(self.head_s[1], where, least_s)
 
-    def add_least(self, place: NDArray[np.int64], demand_s: Floats, made: Floats) -> None:
-        """Add visits that certainly take place if they are `made` (expected number); all shape (requests, visits)."""
+    def add_least(
+        self, place: NDArray[np.int64], demand_s: Floats, made: Floats, root: NDArray[np.int64] | None = None
+    ) -> None:
+        """Add visits that certainly take place if they are `made` (expected number); all shape (requests, visits).
+
+        `root`: the request that each sub-request descends from, shape (requests,); its square counts at `end_sheet`.
+        """
         spent_s = np.where(self.is_idle[place], 0.0, np.minimum(demand_s, self.least_item_s[place]) * made)
+        if root is not None:
+            self.least_s += np.bincount(place.ravel(), spent_s.ravel(), len(self.places))
+            self._of_roots.append((np.repeat(root, place.shape[1]), place.ravel(), spent_s.ravel()))
+            return
         count = len(self.places)
         for first in range(0, len(place), max(1, _MOST_CELLS // count)):
             rows = slice(first, first + max(1, _MOST_CELLS // count))
@@ -71,6 +81,16 @@ class StationWork:
             each_s = np.bincount(cell.ravel(), spent_s[rows].ravel(), len(cell) * count).reshape(-1, count)
             self.least_s += each_s.sum(axis=0)
             self.least_square_s2 += (each_s**2).sum(axis=0)
+
+    def end_sheet(self) -> None:
+        """Add the squares of the time of each request at each place, that of its descendants included."""
+        if not self._of_roots:
+            return
+        root, place, spent_s = (np.concatenate(parts) for parts in zip(*self._of_roots, strict=True))
+        cell, which = np.unique(root * len(self.places) + place, return_inverse=True)
+        each_s = np.bincount(which, spent_s, len(cell))
+        self.least_square_s2 += np.bincount(cell % len(self.places), each_s**2, len(self.places))
+        self._of_roots.clear()
 
     def add_most(self, place: NDArray[np.int64], demand_s: Floats, made: Floats) -> None:
         """Add visits that may take place if they are `made` (expected number); all shape (visits,)."""

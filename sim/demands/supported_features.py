@@ -13,6 +13,7 @@ from models.network.retry_policy import Policy
 from models.network.route import Route, Stage, Visit
 from models.network.scenario import Action
 from models.network.station import Bound, Group, Member, Station
+from models.network.sub_requests import SubRequests
 
 _COUNTED: dict[type[Any], set[str]] = {
     Network: {"stations", "routes", "placements", "groups", "scenario"},
@@ -40,7 +41,18 @@ _COUNTED: dict[type[Any], set[str]] = {
     },
     Route: {"operation", "stages", "priority", "policy", "variant"},
     Stage: {"branches", "need", "delivers"},
-    Visit: {"station", "demand", "releases", "ties", "timer", "claims", "chance", "early", "flushes"},
+    Visit: {"station", "demand", "releases", "ties", "timer", "claims", "chance", "early", "flushes", "starts"},
+    SubRequests: {
+        "route",
+        "chunk_bytes",
+        "count",
+        "size_bytes",
+        "parallel",
+        "need",
+        "own_keys",
+        "cancels",
+        "keeps",
+    },
     Group: {"choice", "members", "table", "role", "indices"},
     Policy: {
         "operation",
@@ -69,7 +81,8 @@ def uncounted_feature(network: Network) -> str | None:
     stages = [stage for route in routes for stage in route.stages]
     visits = [visit for route in routes for visit in route.visits]
     policies = [route.policy for route in routes]
-    parts: list[Any] = [network, *network.stations, *routes, *stages, *visits, *policies, *network.groups]
+    subs = [sub for route in routes for _, sub in route.starts]
+    parts: list[Any] = [network, *network.stations, *routes, *stages, *visits, *subs, *policies, *network.groups]
     for part in [*parts, *network.scenario]:
         defaults = _defaults_of_uncounted(type(part))  # type: ignore[arg-type]  # a class is hashable
         if defaults is None:

@@ -16,6 +16,7 @@ from models.network.retry_policy import NO_POLICY
 from models.network.route import Route, Visit
 from models.network.scenario import ActionKind
 from models.network.station import NOWHERE, UNBOUNDED, Bound, Choice, Member, Station
+from models.network.sub_requests import SubRequests
 
 Floats = NDArray[np.float64]
 
@@ -83,8 +84,13 @@ def targets(network: Network, *kinds: ActionKind) -> set[int]:
 
 
 def may_refuse(network: Network, visit: Visit) -> bool:
-    """Whether a branch may end at this visit: a full queue, a gate that stays shut, a dead station, no member."""
+    """Whether a branch may end at this visit: a full queue, a gate that stays shut, a dead station, no member.
+
+    So it does if too many of the sub-requests that it starts fail.
+    """
     if isinstance(visit.station, Bound) and visit.station.group in targets(network, ActionKind.LEAVE):
+        return True
+    if visit.starts is not None and may_fail(network, network.routes[visit.starts.route]):
         return True
     dies, shuts = targets(network, ActionKind.DOWN), targets(network, ActionKind.SHUT)
     for k in stations_of(network, visit.station):
@@ -93,6 +99,11 @@ def may_refuse(network: Network, visit: Visit) -> bool:
         if full or k in dies or (k in shuts and station.poll_s > 0 and station.poll_limit < UNBOUNDED):
             return True
     return False
+
+
+def may_fail(network: Network, route: Route) -> bool:
+    """Whether an attempt at a request of the route may fail."""
+    return route.policy.timeout_s < math.inf or any(may_refuse(network, visit) for visit in route.visits)
 
 
 def may_stop(network: Network, visit: Visit, lasting: Collection[int] = ()) -> bool:
@@ -105,7 +116,10 @@ def may_stop(network: Network, visit: Visit, lasting: Collection[int] = ()) -> b
         (network.stations[k].discipline.holds_tokens and k not in lasting) or k in shuts
         for k in stations_of(network, visit.station)
     )
-    return held or may_refuse(network, visit)
+    waits = visit.starts is not None and any(
+        may_stop(network, v, lasting) for v in network.routes[visit.starts.route].visits
+    )
+    return held or waits or may_refuse(network, visit)
 
 
 def lasting_pools(network: Network) -> frozenset[int]:
@@ -138,12 +152,12 @@ def _comes_back(route: Route, take: int, waits_at: Sequence[Collection[int]]) ->
     There may be no other pool between at which it may wait forever, and nothing at which the branch may stop.
     """
     stage, last = route.places[take]
-    if _may_stop_after(route.visits[take]):
+    if _may_stop_after(route.visits[take]) or route.visits[take].starts is not None:
         return False
     for v in (*range(take + 1, last + 1), *(v for v, (s, _) in enumerate(route.places) if s > stage)):
         if route.visits[v].releases and route.visits[v].station == route.visits[take].station:
             return _is_made_with(route.visits[v], route.visits[take])
-        if waits_at[v] or _may_stop_after(route.visits[v]):
+        if waits_at[v] or _may_stop_after(route.visits[v]) or route.visits[v].starts is not None:
             return False
     return False
 
@@ -157,6 +171,19 @@ def _is_made_with(visit: Visit, other: Visit) -> bool:
 
 def _may_stop_after(visit: Visit) -> bool:
     return visit.timer or visit.claims
+
+
+def are_sure(network: Network, sub: SubRequests, lasting: Collection[int]) -> bool:
+    """Whether all sub-requests of a visit that is over are executed in full, `lasting` as for `may_stop`.
+
+    They are if all are needed, or if all begin before any can end, and go on.
+    """
+    if sub.needs_all:
+        return True
+    route = network.routes[sub.route]
+    takes_time = any(visit.fraction == 1 and visit.demand.constant > 0 for visit in route.visits)
+    stops = route.policy != NO_POLICY or any(may_stop(network, visit, lasting) for visit in route.visits)
+    return sub.begins_all and not sub.cancels and takes_time and not stops
 
 
 def is_done(network: Network, route: Route, lasting: Collection[int]) -> list[bool]:
@@ -185,6 +212,18 @@ def is_hedged(route: Route) -> list[bool]:
     return hedged
 
 
+def are_hedged(route: Route) -> list[bool]:
+    """Return whether the sub-requests of each visit begin only if its stage still needs its branch.
+
+    Unlike the visit itself, they come after the timer or the claim that it may be.
+    """
+    stages = [route.stages[stage] for stage, _ in route.places]
+    return [
+        late or (stage.need < len(stage.branches) and _may_stop_after(visit))
+        for late, stage, visit in zip(is_hedged(route), stages, route.visits, strict=True)
+    ]
+
+
 def visits_together(place: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Yield requests, and the visits that each of them makes to one place, the same visits of all of them.
 
@@ -200,14 +239,25 @@ def visits_together(place: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64
 
 def is_keyed(network: Network, route: Route, group: int) -> bool:
     """Whether the key hash alone determines the group member to which a request of the route is bound."""
-    return network.groups[group].choice is Choice.HASH and _stays(network, route, group)
+    chosen = network.groups[group].choice is Choice.HASH and _stays(network, route, group)
+    return chosen and not _keeping(network, route, group)
 
 
 def is_even(network: Network, route: Route, group: int) -> bool:
     """Whether all members of the group have the same expected number of the route's requests."""
     chosen = network.groups[group]
     evenly = chosen.choice in (Choice.ROUND_ROBIN, Choice.RANDOM) and chosen.table is None
-    return evenly and _stays(network, route, group)
+    parents = _keeping(network, route, group)
+    return evenly and _stays(network, route, group) and all(is_even(network, parent, group) for parent in parents)
+
+
+def _keeping(network: Network, route: Route, group: int) -> list[Route]:
+    """Return the routes that start requests of this route which may keep the member that they are bound to."""
+    return [
+        parent
+        for parent in network.routes
+        if any(network.routes[sub.route] is route and group in sub.keeps for _, sub in parent.starts)
+    ]
 
 
 def _stays(network: Network, route: Route, group: int) -> bool:

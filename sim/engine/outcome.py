@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.network.demand_sheet import Requests, Sheet, draw_background, draw_sheet, sources
+from models.network.descendants import at_a_time
 from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
 from traces.random_streams import stream_id
@@ -55,6 +56,7 @@ class Program:
         closed: closed loops next to it: the draws and the pacing of each.
         background: all operations of each background load; their routes have no policy.
         paths: whether to record critical paths.
+        chunk: requests drawn at a time, fewer than `CHUNK` if they have many sub-requests.
     """
 
     network: Network
@@ -64,6 +66,7 @@ class Program:
     background: tuple[Sheet, ...] = ()
     paths: bool = False
     closed: tuple[tuple[Draw, Pacing], ...] = ()
+    chunk: int = CHUNK
 
     @property
     def loops(self) -> tuple[tuple[Draw, Pacing], ...]:
@@ -84,7 +87,8 @@ class Program:
             for source in sources(requests)
         ]
         background = tuple(draw_background(network, background, seed) for background in requests.background)
-        return Program(network, draw, seed, pacing, background, paths, tuple(closed))
+        chunk = at_a_time(network, requests, CHUNK)
+        return Program(network, draw, seed, pacing, background, paths, tuple(closed), chunk)
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ def _batching(network: Network) -> frozenset[str]:
 
 def _bent(network: Network, requests: Requests, reorders: bool) -> list[str]:
     """`reorders`: whether drives have shorter service times at a higher load."""
-    routes = {load.route for load in requests.background}
+    routes = network.with_sub_requests({load.route for load in requests.background})
     places = {visit.station for k in routes for visit in network.routes[k].visits}
     other_work = {k for place in places for k in stations_of(network, place)}
     return [

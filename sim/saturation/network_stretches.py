@@ -6,9 +6,10 @@ import math
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
-from models.network.background import Background
 from models.network.demand_sheet import Requests
+from models.network.descendants import by_route
 from models.network.network import Network
 from models.network.route import Route, Visit
 from models.shared.work import WORKERS
@@ -52,8 +53,9 @@ def background_servers(network: Network, requests: Requests, stretch: Stretch) -
         if overlap_s > 0 and not _takes_worker(network, route):
             is_endless = math.isinf(stretch[1])
             rate_ops = load.rate_ops * (1.0 if is_endless else overlap_s / (stretch[1] - stretch[0]))
-            for visit in route.visits:
-                busy += _servers(network, load, visit, rate_ops)
+            for k, sizes, started in by_route(network, load.route, np.array([load.size_bytes])):
+                for visit in network.routes[k].visits:
+                    busy += _servers(network, network.routes[k], sizes, visit, rate_ops * started * len(sizes))
     return busy
 
 
@@ -61,10 +63,9 @@ def _takes_worker(network: Network, route: Route) -> bool:
     return any(network.stations[k].role == WORKERS for v in route.visits for k in stations_of(network, v.station))
 
 
-def _servers(network: Network, load: Background, visit: Visit, rate_ops: float) -> Floats:
-    """Return how many servers of each station a visit of a load occupies, shape (stations,)."""
-    route = network.routes[load.route]
-    spent_s = float(visit.mean_s(np.array([load.size_bytes]))[0])
+def _servers(network: Network, route: Route, size_bytes: NDArray[np.int64], visit: Visit, rate_ops: float) -> Floats:
+    """Return how many servers of each station a visit of operations of these sizes occupies, shape (stations,)."""
+    spent_s = float(visit.mean_s(size_bytes).mean())
     fraction = stations_by_visits(network, visit.station)
     for k in np.flatnonzero(fraction).tolist():
         station = network.stations[k]

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from models.network.demand_sheet import Requests
+from models.network.descendants import by_route
 from models.network.network import Network
 from models.network.station import Choice
 from models.shared.caches import has_cache
@@ -149,7 +150,7 @@ def _with_demands(
 
 def _sampled(network: Network, requests: Requests) -> Requests:
     """Return the requests, or of many a random one of each of as many parts, so that no pattern of rows is lost."""
-    visits = np.array([len(route.visits) for route in network.routes])[requests.route].mean() if len(requests) else 1
+    visits = _visits(network, requests)
     most = _MOST_ROWS if requests.pacing.loop == "open" else min(max(int(_VISITS / visits), _LEAST_ROWS), _MOST_ROWS)
     if len(requests) <= most:
         return requests
@@ -157,6 +158,15 @@ def _sampled(network: Network, requests: Requests) -> Requests:
     per_row = ("route", "size_bytes", "key_hash", "arrival_s", "think_s", "phase")
     chosen = {name: getattr(requests, name)[rows] for name in per_row}
     return replace(requests, **chosen, group=None if requests.group is None else requests.group[rows])
+
+
+def _visits(network: Network, requests: Requests) -> float:
+    """Return the mean number of visits of requests, those of their sub-requests included; at least 1."""
+    total = 0
+    for k in np.unique(requests.route).tolist():
+        sizes = requests.size_bytes[requests.route == k]
+        total += sum(len(network.routes[r].visits) * len(of) for r, of, _ in by_route(network, k, sizes))
+    return max(total / max(len(requests), 1), 1.0)
 
 
 def _shortened(spec: Spec, trace: Trace) -> Trace:

@@ -72,7 +72,7 @@ class RateLimit:
 def pools_of(network: Network, requests: Requests) -> dict[str, bool]:
     """Return the names of the pools whose tokens requests take, and whether each refuses requests if many wait."""
     pools = {k for k, s in enumerate(network.stations) if s.discipline.holds_tokens and s.role != WORKERS}
-    routes = (network.routes[k] for k in np.unique(requests.route).tolist())
+    routes = (network.routes[k] for k in network.with_sub_requests(np.unique(requests.route).tolist()))
     places = {visit.station for route in routes for visit in route.visits}
     found = {k for place in places for k in pools.intersection(stations_of(network, place))}
     return {network.stations[k].name: network.stations[k].queue_limit < UNBOUNDED for k in sorted(found)}
@@ -80,7 +80,8 @@ def pools_of(network: Network, requests: Requests) -> dict[str, bool]:
 
 def repeats(network: Network, requests: Requests) -> bool:
     """Return whether requests may have several attempts."""
-    return any(network.routes[k].policy.attempts > 1 for k in np.unique(requests.route).tolist())
+    routes = network.with_sub_requests(np.unique(requests.route).tolist())
+    return any(network.routes[k].policy.attempts > 1 for k in routes)
 
 
 def tried(spec: Spec, trace: Trace, by_demands: RateLimit, pools: Mapping[str, bool], changes: bool) -> RateLimit:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,6 +15,7 @@ from models.shared.multipart import Multipart, PartOfUpload
 from models.store import compile_spec, spec_of
 from tests.small_traces import trace_of
 from traces.errors import InputError
+from traces.random_streams import uniforms
 from traces.workload.distributions import Gamma
 
 MIB = 1 << 20
@@ -62,8 +65,9 @@ def test_each_part_has_a_draw_of_its_own():
     part = Multipart().demands(2)[1](varies)
     assert isinstance(part, PartOfUpload)
     size = np.full(2000, 32 * MIB)
-    drawn = part.draw_s(1, 7, 0, 2000, None, size)
-    assert (drawn == varies.draw_s(1, 7, 0, 2000, None, size)).all()
+    uniform = partial(uniforms, 1, 7, 0, 2000)
+    drawn = part.draw_s(uniform, size)
+    assert (drawn == varies.draw_s(uniform, size)).all()
     assert drawn.std() == pytest.approx(1.0, abs=0.1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -86,12 +87,10 @@ class PartDemand(ServiceDemand):
             mean = mean + self.constant * (self.accesses(size_bytes) - 1)
         return mean / self.visits
 
-    def draw_s(
-        self, seed: int, stream: int, first: int, count: int, chosen: NDArray[np.int64] | None, size: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def draw_s(self, uniform: Callable[[], NDArray[np.float64]], size: NDArray[np.int64]) -> NDArray[np.float64]:
         """Draw demands as `ServiceDemand.draw_s` does, with this mean."""
         unit = ServiceDemand(constant=1.0, distribution=self.distribution)
-        return unit.draw_s(seed, stream, first, count, chosen, size) * self.mean_s(size)
+        return unit.draw_s(uniform, size) * self.mean_s(size)
 
 
 def longest_s(demand: ServiceDemand, count: int) -> float:

@@ -14,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.network.demand_sheet import Sheet
+from models.network.descendants import Descendants, no_descendants
+from models.network.descendants import joined as joined_descendants
 from sim.engine.compiled.layout import arrays_of
 from sim.engine.compiled.library import library
 from sim.engine.compiled.records import BACKGROUND, LOOP, PROGRAM, RESULTS, SHEET, InputFault, KernelStatus, packed
-from sim.engine.outcome import CHUNK, InvariantError, Outcome, Program
+from sim.engine.outcome import InvariantError, Outcome, Program
 
 cancelled = threading.Event()
 """While it is set, runs in threads other than the main thread end: Ctrl-C reaches the main thread only."""
@@ -151,6 +153,7 @@ _FAULTS = {
     InputFault.SHEET_STATION: "request {at} visits a station, or a group's position, that does not exist",
     InputFault.SHEET_DEMAND: "request {at} has a service demand that is negative or not finite",
     InputFault.SHEET_FIRST: "the sheet does not begin with the next request",
+    InputFault.DESCENDANTS: "request {at} has sub-requests that do not exist, or that are out of range",
 }
 
 
@@ -161,7 +164,20 @@ def _refuse(fault: int, at: int) -> None:
 
 def _sheet(sheet: Sheet, is_last: bool) -> NDArray[Any]:
     columns = {name: getattr(sheet, name) for name in _SHEET_COLUMNS}
-    return packed(SHEET, first=sheet.first, is_last=is_last, **columns)
+    found = _NO_DESCENDANTS if sheet.descendants is None else _descendants(sheet.descendants)
+    return packed(SHEET, first=sheet.first, is_last=is_last, **columns, **found)
+
+
+def _descendants(found: Descendants) -> dict[str, NDArray[Any]]:
+    return {
+        "first_descendant": found.first, "first_family": found.first_family, "first_child": found.first_child,
+        "child_route": found.route, "child_key_hash": found.key_hash, "child_identity": found.identity,
+        "child_first_visit": found.visits.first, "child_station": found.visits.station,
+        "child_demand_s": found.visits.demand_s,
+    }  # fmt: skip
+
+
+_NO_DESCENDANTS = _descendants(no_descendants(0))
 
 
 def _loops(program: Program) -> list[tuple[float, ...]]:
@@ -191,7 +207,7 @@ def _background(program: Program) -> tuple[Sheet, NDArray[Any]]:
         0, joined("route", np.int32), joined("arrival_s", np.float64), joined("think_s", np.float64),
         joined("phase", np.int32), joined("key_hash", np.uint64),
         np.concatenate([np.empty(0, np.int64), *first_visit]), joined("station", np.int32),
-        joined("demand_s", np.float64),
+        joined("demand_s", np.float64), joined_descendants([(len(s), s.descendants) for s in sheets]),
     )  # fmt: skip
     return sheet, backgrounds
 
@@ -215,9 +231,9 @@ def run(program: Program, progress: Callable[[int], None] | None = None) -> Outc
             if progress:
                 progress(kernel.begun)
             source = kernel.wanted
-            sheet = program.loops[source][0](drawn[source], CHUNK)
+            sheet = program.loops[source][0](drawn[source], program.chunk)
             drawn[source] += len(sheet)
-            status = kernel.advance(sheet, is_last=len(sheet) < CHUNK)
+            status = kernel.advance(sheet, is_last=len(sheet) < program.chunk)
         if status is KernelStatus.CLOCK_RAN_BACK:
             raise InvariantError("the clock ran backwards")
         if status is KernelStatus.OUT_OF_MEMORY:

@@ -14,7 +14,7 @@ from models.network.joined_table import JoinedTable
 from models.network.network import Network
 from models.network.retry_policy import Policy
 from models.network.station import Station
-from sim.engine.compiled.records import ACTION, GROUP, JOIN, POSITION, ROUTE, STAGE, STATION, Record
+from sim.engine.compiled.records import ACTION, GROUP, JOIN, POSITION, ROUTE, STAGE, STATION, SUB_REQUESTS, Record
 
 Ints = NDArray[np.int64]
 
@@ -66,21 +66,31 @@ def _structure(network: Network) -> dict[str, NDArray[Any]]:
     stages: list[tuple[int, ...]] = []
     branch_first: list[int] = []
     positions: list[tuple[int, ...]] = []
+    subs: list[tuple[int, ...]] = []
+    kept: list[int] = []
     for route, alike in zip(network.routes, network.first_with_policy, strict=True):
         first_stage, first_position = len(stages), len(positions)
         for visit, (i, (stage_of, last)) in zip(route.visits, enumerate(route.places), strict=True):
             flags = visit.releases + visit.early, visit.ties, visit.timer, visit.claims, visit.flushes
-            positions.append((first_stage + stage_of, i == last, *flags))
+            starts = visit.starts
+            positions.append((first_stage + stage_of, i == last, *flags, 0 if starts is None else len(subs) + 1))
+            if starts is not None:
+                ordinal = sum(position < i for position, _ in route.starts)
+                limits = starts.parallel or 0, starts.need or 0, starts.cancels
+                subs.append((ordinal, *limits, len(kept), len(kept) + len(starts.keeps)))
+                kept += starts.keeps
         for stage, firsts in zip(route.stages, route.forks, strict=True):
             stages.append((stage.need, stage.delivers, len(branch_first), len(branch_first) + len(firsts)))
             branch_first += firsts
-        own = first_stage, len(stages), first_position, len(route.visits), route.priority, alike
+        own = first_stage, len(stages), first_position, len(route.visits), route.priority, alike, len(route.starts)
         routes.append((*own, *_policy(route.policy)))
     return {
         "routes": _records(ROUTE, routes),
         "stages": _records(STAGE, stages),
         "branch_first_position": _ints(branch_first),
         "positions": _records(POSITION, positions),
+        "sub_requests": _records(SUB_REQUESTS, subs),
+        "kept_groups": _ints(kept),
     }
 
 

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from models.network.demand_sheet import PASSES_BY, POSITIONS
 from models.network.discipline import DISCIPLINES
 from models.network.retry_policy import HEDGE_SAMPLES
 from models.network.scenario import ActionKind
 from models.network.station import UNBOUNDED, Choice
+from models.network.visit_draws import PASSES_BY, POSITIONS
 from sim.engine.latency_histogram import BINS, LEAST_EXPONENT, SUB_BINS
 from sim.engine.outcome import JITTER_STREAM, Failure
 
@@ -121,6 +121,7 @@ STATION = Record("StationLayout", "A station.", (
 ROUTE = Record("RouteLayout", "The stages of a request type, and its client's policy.", (
     *_numbers("int64", first_stage="", end_stage="", first_position="", visits="", priority="",
               first_with_policy="route with an equal policy, whose state is used",
+              starts="number of its visits that start sub-requests",
               attempts="maximum number", retries="", cancels="", tied=""),
     *_numbers("float64", timeout_s="", backoff_s="", backoff_max_s="", jitter="",
               retry_budget="tokens for each request begun", retry_tokens="of a full bucket", hedge_budget="",
@@ -131,7 +132,10 @@ STAGE = Record("StageLayout", "A fork of branches; `need` of them join it.",
                _numbers("int64", need="", delivers="", first_branch="", end_branch=""))  # fmt: skip
 POSITION = Record("PositionLayout", "A visit's place in its route.",
                   _numbers("int32", stage="", is_last="of its branch", releases="2: early", ties="", timer="",
-                           claims="", flushes=""))  # fmt: skip
+                           claims="", flushes="", starts="1 + index of its sub-requests; 0: none"))  # fmt: skip
+SUB_REQUESTS = Record("SubRequestsLayout", "What a visit starts when it is over.",
+                      _numbers("int64", ordinal="among those of its route", parallel="0: all", need="0: all",
+                               cancels="", first_kept="in kept_groups", end_kept=""))  # fmt: skip
 GROUP = Record("GroupLayout", "Alternatives bound at run time. With `rows`, members are columns of a placement table.",
                (*_numbers("int64", choice="", members="", positions="", first_member="in member_station",
                           rows="0: members are stations", columns="", first_row="in placement_station",
@@ -157,6 +161,12 @@ SHEET = Record("Sheet", "A chunk of requests of a source; see models/network/dem
     Array("route", "int32"), Array("arrival_s", "float64"), Array("think_s", "float64"), Array("phase", "int32"),
     Array("key_hash", "uint64"), Array("first_visit", "int64"),
     Array("station", "int32", "below 0: bound at run time"), Array("demand_s", "float64"),
+    Array("first_descendant", "int64", "of each request, and their number; see models/network/descendants.py"),
+    Array("first_family", "int64", "of each request, then of each descendant"),
+    Array("first_child", "int64", "descendant, of each family, and their number"),
+    Array("child_route", "int32", "of each descendant"), Array("child_key_hash", "uint64"),
+    Array("child_identity", "uint64"), Array("child_first_visit", "int64"), Array("child_station", "int32"),
+    Array("child_demand_s", "float64"),
 ))  # fmt: skip
 
 PROGRAM = Record("Program", "Everything that is constant during a run.", (
@@ -170,6 +180,7 @@ PROGRAM = Record("Program", "Everything that is constant during a run.", (
     Array("routes", ROUTE), Array("stages", STAGE),
     Array("branch_first_position", "int64", "within its route"),
     Array("positions", POSITION),
+    Array("sub_requests", SUB_REQUESTS), Array("kept_groups", "int64"),
     Array("groups", GROUP), Array("member_station", "int64", "or column; group after group, member after member"),
     Array("placement_station", "int64", "the tables that groups use, row after row"),
     Array("joins", JOIN), Array("join_of_key", "int64", "that of a coordinator that is not near"),
@@ -190,7 +201,9 @@ RESULTS = Record("Results", "The results for each request, background operation 
     )),
 ))  # fmt: skip
 
-RECORDS = (STATION, ROUTE, STAGE, POSITION, GROUP, JOIN, ACTION, LOOP, BACKGROUND, SHEET, PROGRAM, RESULTS)
+RECORDS = (
+    STATION, ROUTE, STAGE, POSITION, SUB_REQUESTS, GROUP, JOIN, ACTION, LOOP, BACKGROUND, SHEET, PROGRAM, RESULTS,
+)  # fmt: skip
 
 
 class KernelStatus(IntEnum):
@@ -223,6 +236,7 @@ class InputFault(IntEnum):
     SHEET_STATION = 15
     SHEET_DEMAND = 16
     SHEET_FIRST = 17
+    DESCENDANTS = 18
 
 
 ENUMS: tuple[type[IntEnum], ...] = (ActionKind, Choice, Failure, KernelStatus, InputFault)

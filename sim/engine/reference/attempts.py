@@ -11,10 +11,11 @@ from functools import partial
 
 import simpy
 
-from models.network.demand_sheet import PASSES_BY, bound_of
+from models.network.visit_draws import PASSES_BY, bound_of
 from sim.engine.outcome import JITTER_STREAM, Failure, Program
 from sim.engine.policy_state import PolicyState
 from sim.engine.reference.disciplines import SERVERS, Pool
+from sim.engine.reference.families import Families
 from sim.engine.reference.load_balancer import LoadBalancer
 from sim.engine.reference.requests import Attempt, Job, Request
 from sim.engine.reference.results import Results
@@ -33,7 +34,8 @@ class Attempts:
     def __init__(self, program: Program, clock: Clock, results: Results):
         network = program.network
         self.clock, self.results, self.seed, self.paths = clock, results, program.seed, program.paths
-        self.roles, self.clock_s = network.roles, 0.0
+        self.roles, self.routes, self.clock_s = network.roles, network.routes, 0.0
+        self.families = Families(self, (1 + 2 * len(network.roles)) * program.paths)
         self.client_is_free: Callable[[int], None]
         self.tied = any(route.policy.tied_after_s < math.inf for route in network.routes)
         self.early = any(visit.early for route in network.routes for visit in route.visits)
@@ -61,9 +63,10 @@ class Attempts:
     # A request's attempts.
 
     def begin(self, request: Request) -> None:
-        """Begin a request of a client."""
-        now = self.clock._now
-        self.results.start_s[request.index] = now
+        """Begin a request of a client, or a sub-request."""
+        now = request.start_s = self.clock._now
+        if request.is_recorded:
+            self.results.start_s[request.index] = now
         second_s = self.states[request.route_index].begin()
         if second_s < math.inf:
             self.clock.at(now + second_s, self._begin_second_attempt, request)
@@ -71,13 +74,17 @@ class Attempts:
 
     def attempt(self, request: Request) -> None:
         """Begin the next attempt."""
-        number = 0
-        if not request.background:
-            number = self.results.attempts[request.index]
+        number = request.attempts
+        request.attempts += 1
+        if request.is_recorded:
             self.results.attempts[request.index] += 1
         attempt = request.open[number] = Attempt(request, number, self.clock._now)
         if self.paths:
-            attempt.path_s = [0.0] * (2 * len(self.roles))
+            attempt.path_s = [0.0] * (1 + 2 * len(self.roles))
+        if request.family is not None:
+            for group, member in request.family.members.items():
+                attempt.bindings[group] = member
+                self.balancers[group].bind(request.key_hash, member)
         if request.route.policy.timeout_s < math.inf:
             self.clock.at(self.clock._now + request.route.policy.timeout_s, self._time_out, attempt)
         self._fork(attempt)
@@ -104,7 +111,7 @@ class Attempts:
         if request.retries < policy.retries and self.states[request.route_index].retries.take():
             pause_s = min(policy.backoff_s * 2.0**request.retries, policy.backoff_max_s)
             if policy.jitter:
-                fraction = (mixed(self.seed, JITTER_STREAM + request.retries, request.index) >> 11) * 2.0**-53
+                fraction = (mixed(self.seed, JITTER_STREAM + request.retries, request.number) >> 11) * 2.0**-53
                 pause_s *= 1.0 - policy.jitter * fraction
             request.retries += 1
             request.pending += 1
@@ -124,23 +131,38 @@ class Attempts:
         if request.background:
             self.results.background_end_s[request.index] = now
             return
-        self.results.end(request, winner, why, now)
+        if request.is_recorded:
+            self.results.end(request, winner, why, now)
         if winner is not None:
-            self.states[request.route_index].observe(now - self.results.start_s[request.index])
+            self.states[request.route_index].observe(now - request.start_s)
         if request.route.policy.cancels:
             for attempt in list(request.open.values()):
                 self._cancel(attempt)
-        if request.client >= 0:
+        if request.family is not None:
+            self.families.ended(request, winner, why)
+        elif request.client >= 0:
             self.client_is_free(request.client)
 
+    def cancel_request(self, request: Request) -> None:
+        """End a sub-request without a result."""
+        request.ended = True
+        for attempt in list(request.open.values()):
+            self._cancel(attempt)
+
     def _cancel(self, attempt: Attempt) -> None:
-        """Cancel an attempt: waiting jobs leave their queues, jobs in service end there."""
+        """Cancel an attempt: waiting jobs leave their queues, jobs in service end there.
+
+        No further sub-requests begin; those in progress end, or are cancelled.
+        """
         self.clock_s = self.clock._now
         attempt.cancelled = True
         self._close(attempt)
-        for _, job in sorted(attempt.waiting.items()):
-            job.server.drop(job)
-            attempt.live -= 1
+        for position, job in sorted({**attempt.waiting, **attempt.families}.items()):
+            if position in attempt.waiting:
+                job.server.drop(job)
+                attempt.live -= 1
+            elif self.families.abandon(job):
+                attempt.live -= 1
         attempt.waiting.clear()
         self._return_tokens_if_over(attempt)
 
@@ -223,12 +245,18 @@ class Attempts:
         if attempt.cancelled:
             self._end_branch(attempt)
             return
-        visit = attempt.visits[job.position]
-        if (visit.timer or visit.claims) and not self._branch_is_needed(job, visit.claims):
-            return
-        last = attempt.places[job.position][1]
-        if self.paths:
-            attempt.spent.setdefault(last, []).append((job.server.station.role, *job.server.spent(job)))
+        visit, last = attempt.visits[job.position], attempt.places[job.position][1]
+        if job.family is not None:
+            path_s = self.families.end_visit(job)
+            if self.paths:
+                attempt.spent.setdefault(last, []).append(path_s)
+        else:
+            if (visit.timer or visit.claims) and not self._branch_is_needed(job, visit.claims):
+                return
+            if self.paths:
+                attempt.spent.setdefault(last, []).append((job.server.station.role, *job.server.spent(job)))
+            if visit.starts is not None and self.families.start(job):
+                return
         if job.position != last:
             job.position += 1
             self._enter(job)
@@ -274,14 +302,18 @@ class Attempts:
             return False
         if claims:
             attempt.claimed += 1
-            if attempt.claimed == of.need and of.delivers and not attempt.request.background:
+            if attempt.claimed == of.need and of.delivers and attempt.request.is_recorded:
                 self.results.deliver(attempt.request, self.clock._now)
         return True
 
     def _add_branch(self, attempt: Attempt, last: int) -> None:
         """Add the visits of the branch that ends with the visit `last` to the attempt's path."""
-        for role, waiting_s, service_s in attempt.spent.get(last, ()):
-            at = 2 * self.roles.index(role)
+        for spent in attempt.spent.get(last, ()):
+            if isinstance(spent, list):
+                attempt.path_s = [a + b for a, b in zip(attempt.path_s, spent, strict=True)]
+                continue
+            role, waiting_s, service_s = spent
+            at = 1 + 2 * self.roles.index(role)
             attempt.path_s[at] += waiting_s
             attempt.path_s[at + 1] += service_s
 
@@ -289,7 +321,7 @@ class Attempts:
         """All needed branches of a stage are done: begin the next stage, or end the attempt and its request."""
         request = attempt.request
         stages = request.route.stages
-        if stages[attempt.stage].delivers and not request.background:
+        if stages[attempt.stage].delivers and request.is_recorded:
             self.results.deliver(request, self.clock._now)
         if attempt.stage + 1 < len(stages):
             attempt.stage += 1
@@ -318,6 +350,8 @@ class Attempts:
         if job.timed and not self._resume_branch(job):
             return
         self.clock_s = self.clock._now
+        if job.family is not None:
+            self.families.end_visit(job)
         stage, _ = attempt.places[job.position]
         attempt.live -= 1
         if stage == attempt.stage and not attempt.over:

@@ -44,15 +44,19 @@ class LoadBalancer:
         """
         if self.group.choice is Choice.CLIENT:
             chosen = client % len(self.group.members)
-            self.outstanding[self._name(key_hash, chosen)] += 1
+            self.bind(key_hash, chosen)
             return chosen
         members = [m for m in range(len(self.group.members)) if self.present[self._name(key_hash, m)]]
         candidates = [m for m in members if m not in taken] or members
         if not candidates:
             return -1
         chosen = candidates[self._place(key_hash, [self._name(key_hash, m) for m in candidates])]
-        self.outstanding[self._name(key_hash, chosen)] += 1
+        self.bind(key_hash, chosen)
         return chosen
+
+    def bind(self, key_hash: int, member: int) -> None:
+        """Count an attempt that is bound to a member."""
+        self.outstanding[self._name(key_hash, member)] += 1
 
     def done(self, key_hash: int, member: int) -> None:
         """Record the end of an attempt that picked this member."""

@@ -55,7 +55,8 @@ class Results:
         self.end_s[at], self.failure[at] = now_s, why
         self.winner[at] = 0 if winner is None else winner.number + 1
         if winner is not None and self.paths:
-            self.path_s[at] = [winner.began_s - self.start_s[at], *winner.path_s]
+            before_s = winner.began_s - self.start_s[at] + winner.path_s[0]
+            self.path_s[at] = [before_s, *winner.path_s[1:]]
         self.outstanding -= 1
 
     def outcome(self, servers: Sequence[Server], clock_s: float) -> Outcome:

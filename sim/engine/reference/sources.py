@@ -8,7 +8,7 @@ from collections.abc import Callable
 import simpy
 
 from models.network.demand_sheet import Sheet
-from sim.engine.outcome import CHUNK, Draw, Program
+from sim.engine.outcome import Draw, Program
 from sim.engine.reference.attempts import Attempts
 from sim.engine.reference.requests import Request, SheetRows
 from sim.engine.reference.stations import Clock
@@ -36,7 +36,7 @@ class Sheets:
         self.attempts.count_idle()
         if self.progress:
             self.progress(self.attempts.results.begun)
-        sheet = self.draw(self.next, CHUNK)
+        sheet = self.draw(self.next, self.program.chunk)
         self.rows, self.first, self.end = SheetRows(sheet), sheet.first, sheet.first + len(sheet)
         self.exhausted = len(sheet) == 0
         return not self.exhausted

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from models.network.service_demand import ServiceDemand
-from traces.workload.distributions import Exponential, Lognormal
+from traces.random_streams import uniforms
+from traces.workload.distributions import Exponential
 
 
 def test_mean_is_constant_plus_bytes_plus_blocks():
@@ -29,18 +32,12 @@ def test_bytes_after_the_first_block_have_a_cost_of_their_own():
     assert 2 * demand.scaled(0.5).mean_s(sizes) == pytest.approx(demand.mean_s(sizes))
     assert 4 * (demand.per_shard(4).mean_s(sizes) - 1e-3) == pytest.approx(demand.mean_s(sizes) - 1e-3)
     free = ServiceDemand(per_byte="1ns", later_byte_factor=0, block="1KiB", distribution=Exponential())
-    assert free.draw_s(1, 1, 0, 20_000, None, np.full(20_000, 4096)).mean() == pytest.approx(1024e-9, rel=0.05)
-
-
-def test_chosen_draws_are_those_of_the_whole():
-    demand = ServiceDemand(constant=1e-3, distribution=Lognormal(cv=1))
-    sizes = np.zeros(10, np.int64)
-    whole = demand.draw_s(7, 3, 100, 10, None, sizes)
-    chosen = np.array([0, 4, 9])
-    assert demand.draw_s(7, 3, 100, 10, chosen, sizes[:3]).tolist() == whole[chosen].tolist()
+    assert free.draw_s(partial(uniforms, 1, 1, 0, 20_000), np.full(20_000, 4096)).mean() == pytest.approx(
+        1024e-9, rel=0.05
+    )
 
 
 def test_mean_of_draws_is_that_of_the_demand():
     demand = ServiceDemand(constant=2.0, per_byte=0.5, distribution=Exponential())
-    draws = demand.draw_s(1, 1, 0, 200_000, None, np.full(200_000, 4))
+    draws = demand.draw_s(partial(uniforms, 1, 1, 0, 200_000), np.full(200_000, 4))
     assert draws.mean() == pytest.approx(4.0, rel=0.01)

@@ -23,9 +23,11 @@ def drawn_demands(program: Program, winner: NDArray[np.int16]) -> Demands:
         InputError: as for `mean_demands`.
     """
 
+    block = min(BLOCK, program.chunk)
+
     def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
-        for first in range(0, len(winner), BLOCK):
-            sheet = program.draw(first, min(BLOCK, len(winner) - first))
+        for first in range(0, len(winner), block):
+            sheet = program.draw(first, min(block, len(winner) - first))
             yield sheet, sheet, winner[first : first + len(sheet)].astype(np.int64) - 1
 
     routes = sorted({k for sheet, _, _ in chunks() for k in np.unique(sheet.route).tolist()})

@@ -20,10 +20,11 @@ from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import UNBOUNDED, Choice, Member, Station
 from models.store import compile_spec, load_spec
-from sim.analysis.bound_notes import may_fail
 from sim.analysis.bounds import Between, bounds
+from sim.demands.lineage import Lineage, flattened
 from sim.demands.service_demands import Demands, mean_demands, with_all_visits, with_service_demands
 from sim.demands.supported_features import uncounted_feature
+from sim.demands.visit_places import may_fail
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program
 from sim.json_form import to_json
@@ -85,7 +86,7 @@ def assert_run_inside(program: Program, run: Outcome, requested: Requests, deman
     if not any(may_fail(network, network.routes[k]) for k in np.unique(requested.route)):
         assert (busy_s <= n * demands.high_s * more + 1e-12).all()
         if program.pacing.loop == "closed":
-            assert_closed_inside(program.pacing, requested, run, found, program.draw(0, n))
+            assert_closed_inside(network, program.pacing, requested, run, found, program.draw(0, n))
 
 
 def requested_of(program: Program, chosen: np.ndarray) -> Requests:
@@ -95,11 +96,17 @@ def requested_of(program: Program, chosen: np.ndarray) -> Requests:
     return Requests(size_bytes=np.zeros(chosen.sum(), np.int64), pacing=program.pacing, **columns)
 
 
-def assert_closed_inside(pacing: Pacing, requested: Requests, run: Outcome, found: dict, sheet: Sheet) -> None:
+def assert_closed_inside(
+    network: Network, pacing: Pacing, requested: Requests, run: Outcome, found: dict, sheet: Sheet
+) -> None:
     # Clients start one after the other, and stop one after the other: then fewer than all of them think, or are at
     # infinite servers, while no server works.
     n, clients, phases = len(run.end_s), pacing.clients, len(np.unique(sheet.phase))
-    longest_s = np.add.reduceat(np.maximum(sheet.demand_s, 0), np.sort(sheet.first_visit)).max()
+    flat = flattened(sheet)
+    order = np.argsort(flat.first_visit)
+    each_s = np.empty(len(order))
+    each_s[order] = np.add.reduceat(np.maximum(flat.demand_s, 0), flat.first_visit[order])
+    longest_s = np.bincount(Lineage.of(network, sheet).root, each_s).max()
     edge_s = phases * ((clients - 1) * pacing.stagger_s + requested.think_s.max() + 2 * longest_s)
     most_s, response_s = found.response_s.high, float((run.end_s - run.start_s).mean())
     if most_s is not None:

@@ -145,9 +145,8 @@ def test_a_value_out_of_range_is_named(program, column, value, said):
         engine.run(with_sheet(program(), with_value(column, 3, value)))
 
 
-def test_a_later_sheet_is_checked_against_the_one_before_it(monkeypatch):
-    monkeypatch.setattr(engine, "CHUNK", 2)
-    program = open_loop()
+def test_a_later_sheet_is_checked_against_the_one_before_it():
+    program = dataclasses.replace(open_loop(), chunk=2)
 
     def draw(first: int, count: int) -> Sheet:
         sheet = program.draw(first, count)

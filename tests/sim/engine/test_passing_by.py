@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.network.demand_sheet import PASSES_BY, draw_sheet
+from models.network.demand_sheet import draw_sheet
 from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.route import Chance, Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Station
+from models.network.visit_draws import PASSES_BY
 from sim.demands.service_demands import mean_demands
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program

@@ -153,7 +153,10 @@ static inline void close_attempt(Engine *e, int64_t attempt)
     }
 }
 
-/* Cancel an attempt: waiting jobs leave their queues, jobs in service end there. */
+static RARE bool abandon(Engine *e, int64_t token);
+
+/* Cancel an attempt: waiting jobs leave their queues, jobs in service end there. No further sub-requests begin; those
+ * in progress end, or are cancelled. */
 static RARE void cancel(Engine *e, int64_t attempt)
 {
     Attempt *one = attempt_at(e, attempt);
@@ -166,6 +169,9 @@ static RARE void cancel(Engine *e, int64_t attempt)
         if (token_at(e, token)->state == WAITING) {
             cancel_waiting(e, token);
             one->live--;
+        } else if (UNLIKELY(e->family_of_token != NULL) && abandon(e, token)) {
+            one->live--;
+            slot_at(e, slot_of(e, token))->busy--;
         }
     }
     return_tokens_if_over(e, attempt);

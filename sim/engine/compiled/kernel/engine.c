@@ -26,24 +26,22 @@ static RARE bool add_slots(Engine *e)
     int64_t had = old << e->attempt_bits, attempts = slots << e->attempt_bits;
     if (attempts << e->position_bits > INT32_MAX)
         return false;
-    int64_t width = program->paths ? 2 * program->roles : 0;
+    int64_t width = program->paths ? path_width(e) : 0;
     int64_t *free_slots = reallocate(e->free_slots, e->free_count, slots, sizeof *free_slots);
     if (!free_slots)
         return false;
     e->free_slots = free_slots;
-#define WIDEN(array, kept, count)                                    \
-    do {                                                             \
-        void *made = reallocate(e->array, kept, count, sizeof *e->array); \
-        if (!made)                                                   \
-            return false;                                            \
-        e->array = made;                                             \
-    } while (0)
     WIDEN(slots, old, slots);
     WIDEN(attempts, had, attempts);
     WIDEN(tokens, had << e->position_bits, attempts << e->position_bits);
     WIDEN(began_s, program->paths ? had << e->position_bits : 0, program->paths ? attempts << e->position_bits : 0);
     WIDEN(member_of_attempt, had * program->groups_count, attempts * program->groups_count);
     WIDEN(path_of_attempt, had * width, attempts * width);
+    if (program->sub_requests_count) {
+        WIDEN(relatives, old, slots);
+        WIDEN(family_of_token, had << e->position_bits, attempts << e->position_bits);
+        WIDEN(inherited_path, old * width, slots * width);
+    }
     e->slot_count = slots;
     for (int64_t slot = old; slot < slots; slot++) {
         e->slots[slot].is_free = 1;
@@ -210,11 +208,16 @@ EXPORTED void kernel_destroy(Engine *e)
     for (int64_t i = 0; e->policies && i < e->program->routes_count; i++)
         free(e->policies[i].bins);
     free_heap(&e->events);
+    for (Descendants *of = e->descendants, *after; of; of = after) {
+        after = of->after;
+        free(of);
+    }
     void *arrays[] = {
         e->stations, e->extras, e->class_queues, e->slots, e->free_slots, e->attempts, e->tokens, e->began_s,
         e->member_of_attempt, e->path_of_attempt, e->groups, e->policies, e->background_next, e->background_end_s,
         e->client_parked, e->source_of_client, e->sources, e->results.start_s, e->results.first_byte_s, e->results.end_s, e->results.path_s,
-        e->results.client, e->results.attempts, e->results.winner, e->results.failure,
+        e->relatives, e->family_of_token, e->inherited_path, e->families, e->free_families, e->member_of_family,
+        e->path_of_family, e->results.client, e->results.attempts, e->results.winner, e->results.failure,
     };
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
@@ -225,7 +228,11 @@ EXPORTED void kernel_destroy(Engine *e)
 EXPORTED int kernel_check(const Program *program, const Sheet *background, int64_t *at)
 {
     int fault = check_program(program, at);
-    return fault ? fault : check_background(program, background, at);
+    if (!fault)
+        fault = check_sub_requests(program, at);
+    if (!fault)
+        fault = check_background(program, background, at);
+    return fault ? fault : check_descendants(program, background, at);
 }
 
 /* Create an engine for a program; NULL if there is no memory. Both arguments must outlive it. */
@@ -258,7 +265,8 @@ EXPORTED int64_t kernel_wanted(const Engine *e)
 /* Check the next sheet of the wanted source; returns the fault and the row that has it. */
 EXPORTED int kernel_check_sheet(const Engine *e, const Sheet *sheet, int64_t *at)
 {
-    return check_sheet(e, sheet, at);
+    int fault = check_sheet(e, sheet, at);
+    return fault ? fault : check_descendants(e->program, sheet, at);
 }
 
 /* Execute the next sheet of the wanted source, which must have been checked and must outlive the next one; returns a
@@ -302,7 +310,7 @@ EXPORTED void kernel_finish(Engine *e)
     }
     for (int64_t slot = 0; slot < e->slot_count; slot++) {
         const Slot *request = slot_at(e, slot);
-        if (!request->is_free && !request->ended && !request->background)
+        if (!request->is_free && !request->ended && !request->background && !request->is_child)
             put_result(e, request, NAN, FAILURE_NONE, NIL);
     }
 }

@@ -160,6 +160,9 @@ static inline void handle(Engine *e, int kind, int64_t argument, uint32_t detail
     case APPLY_ACTION:
         apply_action(e, argument);
         break;
+    case CHILD:
+        begin_child(e, argument);
+        break;
     default:
         timer_expired(e, kind, argument, detail);
     }

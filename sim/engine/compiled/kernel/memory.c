@@ -31,6 +31,15 @@ static void *reallocate(void *old, int64_t kept, int64_t count, size_t size)
     return memory;
 }
 
+/* Reallocate an array of the engine; the function returns false if there is no memory. */
+#define WIDEN(array, kept, count)                                    \
+    do {                                                             \
+        void *made = reallocate(e->array, kept, count, sizeof *e->array); \
+        if (!made)                                                   \
+            return false;                                            \
+        e->array = made;                                             \
+    } while (0)
+
 /* Zeroed memory for `count` elements, aligned to a cache line; NULL if there is none. */
 static void *allocate(int64_t count, size_t size)
 {

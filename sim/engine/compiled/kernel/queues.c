@@ -15,12 +15,16 @@ static void end_visit_soon(Engine *e, int64_t token)
     schedule(e, e->now_s, END_VISIT, token);
 }
 
+static RARE void release_relatives(Engine *e, int64_t slot);
+
 /* Free the slot when its request has ended and no branch or cancelled job of it is left. */
 static inline void free_slot_if_over(Engine *e, int64_t slot)
 {
     Slot *of = slot_at(e, slot);
     if (of->ended && of->busy == 0 && !of->is_free) {
         of->is_free = 1;
+        if (UNLIKELY(e->relatives != NULL))
+            release_relatives(e, slot);
         CHECK(e->free_count < e->slot_count);
         e->free_slots[e->free_count++] = slot;
     }

@@ -81,6 +81,7 @@ enum { /* InputFault */
     INPUT_FAULT_SHEET_STATION = 15,
     INPUT_FAULT_SHEET_DEMAND = 16,
     INPUT_FAULT_SHEET_FIRST = 17,
+    INPUT_FAULT_DESCENDANTS = 18,
 };
 
 /* Properties of a discipline. */
@@ -127,6 +128,7 @@ typedef struct {
     int64_t visits;
     int64_t priority;
     int64_t first_with_policy; /* route with an equal policy, whose state is used */
+    int64_t starts; /* number of its visits that start sub-requests */
     int64_t attempts; /* maximum number */
     int64_t retries;
     int64_t cancels;
@@ -142,7 +144,7 @@ typedef struct {
     double second_s; /* delay of a second attempt; infinity: never, or after a quantile */
     double quantile; /* 0: none */
 } RouteLayout;
-_Static_assert(sizeof(RouteLayout) == 160, "RouteLayout is laid out as in Python");
+_Static_assert(sizeof(RouteLayout) == 168, "RouteLayout is laid out as in Python");
 
 /* A fork of branches; `need` of them join it. */
 typedef struct {
@@ -162,8 +164,20 @@ typedef struct {
     int32_t timer;
     int32_t claims;
     int32_t flushes;
+    int32_t starts; /* 1 + index of its sub-requests; 0: none */
 } PositionLayout;
-_Static_assert(sizeof(PositionLayout) == 28, "PositionLayout is laid out as in Python");
+_Static_assert(sizeof(PositionLayout) == 32, "PositionLayout is laid out as in Python");
+
+/* What a visit starts when it is over. */
+typedef struct {
+    int64_t ordinal; /* among those of its route */
+    int64_t parallel; /* 0: all */
+    int64_t need; /* 0: all */
+    int64_t cancels;
+    int64_t first_kept; /* in kept_groups */
+    int64_t end_kept;
+} SubRequestsLayout;
+_Static_assert(sizeof(SubRequestsLayout) == 48, "SubRequestsLayout is laid out as in Python");
 
 /* Alternatives bound at run time. With `rows`, members are columns of a placement table. */
 typedef struct {
@@ -242,8 +256,26 @@ typedef struct {
     int64_t station_count;
     const double *demand_s;
     int64_t demand_s_count;
+    const int64_t *first_descendant; /* of each request, and their number; see models/network/descendants.py */
+    int64_t first_descendant_count;
+    const int64_t *first_family; /* of each request, then of each descendant */
+    int64_t first_family_count;
+    const int64_t *first_child; /* descendant, of each family, and their number */
+    int64_t first_child_count;
+    const int32_t *child_route; /* of each descendant */
+    int64_t child_route_count;
+    const uint64_t *child_key_hash;
+    int64_t child_key_hash_count;
+    const uint64_t *child_identity;
+    int64_t child_identity_count;
+    const int64_t *child_first_visit;
+    int64_t child_first_visit_count;
+    const int32_t *child_station;
+    int64_t child_station_count;
+    const double *child_demand_s;
+    int64_t child_demand_s_count;
 } Sheet;
-_Static_assert(sizeof(Sheet) == 144, "Sheet is laid out as in Python");
+_Static_assert(sizeof(Sheet) == 288, "Sheet is laid out as in Python");
 
 /* Everything that is constant during a run. */
 typedef struct {
@@ -271,6 +303,10 @@ typedef struct {
     int64_t branch_first_position_count;
     const PositionLayout *positions;
     int64_t positions_count;
+    const SubRequestsLayout *sub_requests;
+    int64_t sub_requests_count;
+    const int64_t *kept_groups;
+    int64_t kept_groups_count;
     const GroupLayout *groups;
     int64_t groups_count;
     const int64_t *member_station; /* or column; group after group, member after member */
@@ -290,7 +326,7 @@ typedef struct {
     const BackgroundLayout *backgrounds;
     int64_t backgrounds_count;
 } Program;
-_Static_assert(sizeof(Program) == 336, "Program is laid out as in Python");
+_Static_assert(sizeof(Program) == 368, "Program is laid out as in Python");
 
 /* The results for each request, background operation and station. */
 typedef struct {

@@ -1,25 +1,28 @@
 /* Requests and their stages: the same as `sim/engine/reference/attempts.py`, in the same order. */
 
-/* Copy a request's visits into a slot, so that the Sheet can be freed before the request ends; returns the slot. */
-static int64_t allocate_request(Engine *e, const Sheet *sheet, int64_t row, bool background)
+static RARE bool start_family(Engine *e, int64_t token);
+static RARE void leave_family(Engine *e, int64_t token);
+static RARE void end_child(Engine *e, int64_t slot, int64_t winner, int why);
+static RARE void keep_members(Engine *e, int64_t slot, int64_t attempt);
+
+/* Copy a request's visits into a slot; returns the slot. */
+static inline __attribute__((always_inline)) int64_t take_slot(
+    Engine *e, Slot made, const int32_t *station, const double *demand_s)
 {
-    CHECK(e->free_count > 0 && row >= 0 && row < sheet->route_count);
+    CHECK(e->free_count > 0);
     const Program *program = e->program;
     int64_t slot = e->free_slots[--e->free_count];
     Slot *request = slot_at(e, slot);
-    uint32_t life = request->life + 1;
-    *request = (Slot){.route = sheet->route[row], .key = sheet->key_hash[row], .background = background, .client = -1,
-                      .life = life, .start_s = NAN, .first_byte_s = NAN};
+    made.life = request->life + 1;
+    *request = made;
     const RouteLayout *route = route_layout(e, request);
-    const int32_t *station = &sheet->station[sheet->first_visit[row]];
-    const double *demand_s = &sheet->demand_s[sheet->first_visit[row]];
     for (int64_t number = 0; number < route->attempts; number++) {
         int64_t attempt = (slot << e->attempt_bits) + number;
         *attempt_at(e, attempt) = (Attempt){.stage = (int32_t)route->first_stage};
         for (int64_t group = 0; group < program->groups_count; group++)
             *member_at(e, attempt, group) = NIL;
         if (program->paths)
-            memset(&e->path_of_attempt[attempt * 2 * program->roles], 0, 2 * (size_t)program->roles * sizeof(double));
+            memset(&e->path_of_attempt[attempt * path_width(e)], 0, (size_t)path_width(e) * sizeof(double));
         Token *token = token_at(e, attempt << e->position_bits);
         for (int64_t i = 0; i < route->visits; i++, token++) {
             token->station = *station++;
@@ -28,6 +31,19 @@ static int64_t allocate_request(Engine *e, const Sheet *sheet, int64_t row, bool
             token->state = IDLE;
         }
     }
+    return slot;
+}
+
+/* Take a slot for a request of a Sheet, which can be freed before the request ends. */
+static int64_t allocate_request(Engine *e, const Sheet *sheet, int64_t row, bool background)
+{
+    CHECK(row >= 0 && row < sheet->route_count);
+    int64_t visit = sheet->first_visit[row];
+    Slot made = {.route = sheet->route[row], .key = sheet->key_hash[row], .background = background, .client = -1,
+                 .start_s = NAN, .first_byte_s = NAN};
+    int64_t slot = take_slot(e, made, &sheet->station[visit], &sheet->demand_s[visit]);
+    if (UNLIKELY(e->relatives != NULL))
+        adopt(e, slot, sheet, row);
     return slot;
 }
 
@@ -119,13 +135,15 @@ static void begin_attempt(Engine *e, int64_t slot)
     Slot *request = slot_at(e, slot);
     int64_t attempt = (slot << e->attempt_bits) + request->attempts++;
     attempt_at(e, attempt)->began_s = e->now_s;
+    if (UNLIKELY(request->is_child))
+        keep_members(e, slot, attempt);
     double timeout_s = route_layout(e, request)->timeout_s;
     if (timeout_s < INFINITY)
         set_timer(e, request, timeout_s, TIME_OUT, attempt);
     fork_stage(e, attempt);
 }
 
-/* Begin a request. */
+/* Begin a request or a sub-request. */
 static void begin_request(Engine *e, int64_t slot)
 {
     Slot *request = slot_at(e, slot);
@@ -164,8 +182,10 @@ static void end_request(Engine *e, int64_t slot, int64_t winner, int why)
         e->background_end_s[request->request] = e->now_s;
         return;
     }
-    put_result(e, request, e->now_s, why, winner);
-    e->outstanding--;
+    if (LIKELY(!request->is_child)) {
+        put_result(e, request, e->now_s, why, winner);
+        e->outstanding--;
+    }
     LatencyHistogram *bins = policy_of(e, request)->bins;
     if (winner != NIL && bins)
         histogram_add(bins, layout->quantile, e->now_s - request->start_s);
@@ -175,7 +195,9 @@ static void end_request(Engine *e, int64_t slot, int64_t winner, int why)
             if (!attempt_at(e, other)->over)
                 cancel(e, other);
     }
-    if (request->client >= 0)
+    if (UNLIKELY(request->is_child))
+        end_child(e, slot, winner, why);
+    else if (request->client >= 0)
         schedule(e, e->now_s, CLIENT_READY, request->client);
 }
 
@@ -200,9 +222,11 @@ static RARE void fail_attempt(Engine *e, int64_t attempt, int why)
     if (request->retries < layout->retries && take_token(&policy_of(e, request)->retry_tokens)) {
         double pause_s = layout->backoff_s * ldexp(1.0, request->retries);
         pause_s = pause_s < layout->backoff_max_s ? pause_s : layout->backoff_max_s;
-        if (layout->jitter > 0)
+        if (layout->jitter > 0) {
+            int64_t number = request->is_child ? (int64_t)e->relatives[slot].identity : request->request;
             pause_s *= 1.0 - layout->jitter *
-                                 fraction(mixed(e->program->seed, JITTER_STREAM + (uint64_t)request->retries, request->request));
+                                 fraction(mixed(e->program->seed, JITTER_STREAM + (uint64_t)request->retries, number));
+        }
         request->retries++;
         request->pending++;
         set_timer(e, request, pause_s, RETRY, slot);
@@ -270,6 +294,21 @@ static RARE bool branch_is_needed(Engine *e, int64_t token, bool claims)
     return true;
 }
 
+/* Whether a branch does not go on after a visit that is a timer, claims its stage or starts sub-requests, because its
+ * stage does not need it, or it waits for these. */
+static RARE bool stays(Engine *e, int64_t token, const PositionLayout *at, bool cancelled)
+{
+    if (at->starts && e->family_of_token[token]) { /* the sub-requests are over */
+        leave_family(e, token);
+        return false;
+    }
+    if (cancelled)
+        return false;
+    if ((at->timer | at->claims) && !branch_is_needed(e, token, at->claims))
+        return true;
+    return at->starts && start_family(e, token);
+}
+
 /* End a visit: continue with the next of its branch, or join the stage. */
 static inline void end_visit(Engine *e, int64_t token)
 {
@@ -278,7 +317,7 @@ static inline void end_visit(Engine *e, int64_t token)
     e->clock_s = e->now_s;
     bool cancelled = attempt_at(e, attempt_of(e, token))->cancelled;
     const PositionLayout *at = position_of(e, token_at(e, token));
-    if (UNLIKELY(at->timer | at->claims) && !cancelled && !branch_is_needed(e, token, at->claims))
+    if (UNLIKELY(at->timer | at->claims | at->starts) && stays(e, token, at, cancelled))
         return;
     if (!cancelled && !at->is_last)
         enter_visit(e, token + 1);
@@ -296,6 +335,8 @@ static RARE void fail_branch(Engine *e, int64_t token, int why)
     Attempt *one = attempt_at(e, attempt);
     one->live--;
     slot_at(e, slot)->busy--;
+    if (UNLIKELY(e->family_of_token != NULL) && e->family_of_token[token])
+        leave_family(e, token);
     bool gives_up = false;
     if (position_of(e, token_at(e, token))->stage == one->stage && !one->over) {
         const StageLayout *stage = stage_layout(e, one->stage);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "families.h"
 #include "records.h"
 
 #define NIL INT64_C(-1)
@@ -139,6 +140,7 @@ typedef struct {
     int16_t attempts, retries, pending; /* pending: retries that are due */
     uint8_t is_free, ended, tied;
     uint8_t background; /* a background operation, for which no client waits */
+    uint8_t is_child;   /* a sub-request */
 } Slot;
 
 typedef struct {
@@ -205,7 +207,18 @@ typedef struct {
     Token *tokens;
     double *began_s;            /* start of service of each token's visit, if paths are recorded */
     int64_t *member_of_attempt; /* attempts x groups; NIL: not bound */
-    double *path_of_attempt;    /* attempts x roles x (waiting, service), if paths are recorded */
+    double *path_of_attempt;    /* attempts x path_width, if paths are recorded */
+
+    /* If there are sub-requests. */
+    Relatives *relatives;       /* of each slot */
+    int32_t *family_of_token;   /* plus 1; 0: none */
+    double *inherited_path;     /* slots x path_width, if paths are recorded */
+    Family *families;
+    int64_t *free_families;     /* a stack */
+    int64_t free_family_count, family_capacity;
+    int64_t *member_of_family;  /* families x groups: those of the attempt */
+    double *path_of_family;     /* families x path_width, if paths are recorded */
+    Descendants *descendants;   /* a list */
 
     Group *groups;
     PolicyState *policies; /* of each route; those of equal policies use the first one's */
