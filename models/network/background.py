@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.network.phase import random_phase
 from traces.random_streams import stream_id, uniforms
 from traces.workload.distributions import Exponential
 
@@ -58,3 +57,13 @@ class Background:
         """Return the hash that selects each operation's row of a placement table for a seed, shape (count,)."""
         u = uniforms(seed, stream_id("keys", "background", self.name), 0, count)
         return (u * 2.0**52).astype(np.uint64)
+
+
+def random_phase(seed: int, *name: str | int) -> float:
+    """Return the phase of the periodic work with this name, as a fraction of its cycle, uniform on (0, 1).
+
+    A store has run for long before a run begins, so the phase is random. It is drawn for each replication from a
+    stream of its own: the phases of different work are independent, and variants of a model with the same seed have
+    the same ones.
+    """
+    return float(uniforms(seed, stream_id("phase", *name), 0, 1)[0])

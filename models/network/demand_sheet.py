@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.network.background import Background
+from models.network.background import Background, random_phase
 from models.network.descendants import Descendants, draw_descendants, identities
 from models.network.network import Network
-from models.network.phase import random_phase
 from models.network.placement import key_hashes
 from models.network.visit_draws import Rows, Visits, draw_visits
 from traces.random_streams import uniforms

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from models.network.background import random_phase
 from models.network.joined_table import Ints, JoinedTable, PlacementTable
-from models.network.phase import random_phase
 from models.network.route import Route
 from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Group, Member, Station

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.ceph.spec.spec import CephSpec
-from models.network.phase import random_phase
+from models.network.background import random_phase
 from models.store import compile_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program

@@ -7,10 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from models.network.background import Background
+from models.network.background import Background, random_phase
 from models.network.discipline import Discipline
 from models.network.network import Network
-from models.network.phase import random_phase
 from models.network.retry_policy import Policy
 from models.network.route import Route, Visit, single
 from models.network.scenario import Action, ActionKind

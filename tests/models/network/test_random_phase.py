@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, pearsonr
 
-from models.network.background import Background
-from models.network.phase import random_phase
+from models.network.background import Background, random_phase
 
 SEEDS = range(2000)
 
