@@ -178,6 +178,7 @@ def starting(draw, routes: int, groups: tuple[Group, ...]) -> tuple[int, int, Su
         own_keys=draw(st.booleans()),
         cancels=draw(st.booleans()),
         keeps=tuple(free) if draw(st.booleans()) else (),
+        delivers=draw(st.booleans()),
     )  # fmt: skip
 
 

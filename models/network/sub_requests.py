@@ -33,6 +33,8 @@ class SubRequests:
         cancels: those in progress are cancelled when the visit is over; otherwise they go on.
         keeps: groups, without a placement table, whose members they have in common with the attempt that starts them,
             where it has one.
+        delivers: the first byte of the first one's response is that of the response to the request, unless an earlier
+            one was sent: a server reads an object in parts, and sends it meanwhile.
     """
 
     route: int
@@ -44,6 +46,7 @@ class SubRequests:
     own_keys: bool = True
     cancels: bool = False
     keeps: tuple[int, ...] = ()
+    delivers: bool = False
 
     def __post_init__(self) -> None:
         limits = (self.chunk_bytes, self.count, self.parallel, self.need)

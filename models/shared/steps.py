@@ -17,6 +17,7 @@ from dataclasses import replace
 from models.network.route import Chance, Stage, Visit
 from models.network.service_demand import NOTHING, ServiceDemand
 from models.network.station import Bound, Member
+from models.network.sub_requests import SubRequests
 
 Place = int | Member | Bound
 Server = Callable[[str], Member | Bound]
@@ -100,6 +101,27 @@ def hold(pool: Place, *steps: Step) -> Step:
     """
     held = joined(steps)
     return acquire(pool) + held + release(pool) if held else ()
+
+
+# Sub-requests.
+
+
+def chunked(at: Place, size_bytes: int, route: int, *, parallel: int | None = None, delivers: bool = False) -> Step:
+    """Return the transfer of a request's bytes in chunks, each a sub-request with a key of its own.
+
+    Args:
+        at: an infinite server, where the request waits for them.
+        size_bytes: of each chunk but the last.
+        route: index of the chunks' route.
+        parallel: maximum number of chunks in progress; None: all.
+        delivers: the first byte of the first chunk is that of the response.
+    """
+    return starts(at, SubRequests(route, size_bytes, parallel=parallel, delivers=delivers))
+
+
+def starts(at: Place, requests: SubRequests) -> Step:
+    """Return a step that starts sub-requests, and waits for them, at an infinite server."""
+    return (Visit(at, NOTHING, starts=requests),)
 
 
 # Networks and drives.

@@ -52,6 +52,7 @@ _COUNTED: dict[type[Any], set[str]] = {
         "own_keys",
         "cancels",
         "keeps",
+        "delivers",
     },
     Group: {"choice", "members", "table", "role", "indices"},
     Policy: {

@@ -76,7 +76,7 @@ def _structure(network: Network) -> dict[str, NDArray[Any]]:
             positions.append((first_stage + stage_of, i == last, *flags, 0 if starts is None else len(subs) + 1))
             if starts is not None:
                 ordinal = sum(position < i for position, _ in route.starts)
-                limits = starts.parallel or 0, starts.need or 0, starts.cancels
+                limits = starts.parallel or 0, starts.need or 0, starts.cancels, starts.delivers
                 subs.append((ordinal, *limits, len(kept), len(kept) + len(starts.keeps)))
                 kept += starts.keeps
         for stage, firsts in zip(route.stages, route.forks, strict=True):

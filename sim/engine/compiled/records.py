@@ -135,7 +135,7 @@ POSITION = Record("PositionLayout", "A visit's place in its route.",
                            claims="", flushes="", starts="1 + index of its sub-requests; 0: none"))  # fmt: skip
 SUB_REQUESTS = Record("SubRequestsLayout", "What a visit starts when it is over.",
                       _numbers("int64", ordinal="among those of its route", parallel="0: all", need="0: all",
-                               cancels="", first_kept="in kept_groups", end_kept=""))  # fmt: skip
+                               cancels="", delivers="", first_kept="in kept_groups", end_kept=""))  # fmt: skip
 GROUP = Record("GroupLayout", "Alternatives bound at run time. With `rows`, members are columns of a placement table.",
                (*_numbers("int64", choice="", members="", positions="", first_member="in member_station",
                           rows="0: members are stations", columns="", first_row="in placement_station",

@@ -15,7 +15,7 @@ from models.network.visit_draws import PASSES_BY, bound_of
 from sim.engine.outcome import JITTER_STREAM, Failure, Program
 from sim.engine.policy_state import PolicyState
 from sim.engine.reference.disciplines import SERVERS, Pool
-from sim.engine.reference.families import Families
+from sim.engine.reference.families import Families, receiver
 from sim.engine.reference.load_balancer import LoadBalancer
 from sim.engine.reference.requests import Attempt, Job, Request
 from sim.engine.reference.results import Results
@@ -302,9 +302,15 @@ class Attempts:
             return False
         if claims:
             attempt.claimed += 1
-            if attempt.claimed == of.need and of.delivers and attempt.request.is_recorded:
-                self.results.deliver(attempt.request, self.clock._now)
+            if attempt.claimed == of.need and of.delivers:
+                self._deliver(attempt.request)
         return True
+
+    def _deliver(self, of: Request) -> None:
+        """Send the first byte of a response, which may be that of the request that a sub-request descends from."""
+        request = receiver(of)
+        if request is not None and request.is_recorded:
+            self.results.deliver(request, self.clock._now)
 
     def _add_branch(self, attempt: Attempt, last: int) -> None:
         """Add the visits of the branch that ends with the visit `last` to the attempt's path."""
@@ -321,8 +327,8 @@ class Attempts:
         """All needed branches of a stage are done: begin the next stage, or end the attempt and its request."""
         request = attempt.request
         stages = request.route.stages
-        if stages[attempt.stage].delivers and request.is_recorded:
-            self.results.deliver(request, self.clock._now)
+        if stages[attempt.stage].delivers:
+            self._deliver(request)
         if attempt.stage + 1 < len(stages):
             attempt.stage += 1
             self._fork(attempt)

@@ -69,6 +69,21 @@ class Family:
         self.path_s = path_s
 
 
+def receiver(request: Request) -> Request | None:
+    """Return the request whose client receives the first byte of a response: it, or what it descends from, or none."""
+    while request.family is not None:
+        family: Family = request.family
+        assert request.descendants is not None
+        is_first = request.node - request.descendants.requests == family.end - family.count
+        if not family.sub.delivers or not is_first or family.is_over or request.ended:
+            return None
+        attempt = family.job.attempt
+        if attempt.over or attempt.places[family.job.position][0] != attempt.stage:
+            return None
+        request = attempt.request
+    return request
+
+
 class Families:
     """Starts the sub-requests of visits, and lets their branches go on."""
 

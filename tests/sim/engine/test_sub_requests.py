@@ -104,6 +104,28 @@ def test_chunks_have_the_bytes_of_the_request():
     assert run(given, part, requests=at(0.0, size_bytes=100)).end_s.tolist() == [14.0]
 
 
+@pytest.mark.parametrize(("delivers", "first_byte_s"), [(True, 1.0), (False, 9.0)])
+def test_the_first_one_may_deliver_the_first_byte(delivers, first_byte_s):
+    # Of nine in series, each of which sends its first byte after 1 s, in families of three.
+    part = Route("part", (single(takes(1.0), delivers=True),))
+    of_three = SubRequests(2, count=3, parallel=1, delivers=delivers)
+    middle = Route("middle", (starting(of_three),))
+    end = single(takes(0.0), delivers=True)
+    whole = Route("all", (starting(dataclasses.replace(of_three, route=1)), end))
+    outcome = run(whole, middle, part)
+    assert (outcome.first_byte_s.tolist(), outcome.end_s.tolist()) == ([first_byte_s], [9.0])
+
+
+def test_a_late_sub_request_does_not_deliver():
+    # The second attempt of the visit's only child is served first; the first one is slower, and sends nothing.
+    slow = Route("part", (single(takes(5.0), delivers=True), single(takes(5.0))))
+    sub = SubRequests(1, count=2, need=1, delivers=True)
+    quick = Stage(((Visit(CLIENT, NOTHING, starts=sub),), (takes(2.0),)), 1)
+    outcome = run(Route("all", (quick, single(takes(1.0)))), slow)
+    assert np.isnan(outcome.first_byte_s[0])
+    assert outcome.end_s.tolist() == [3.0]
+
+
 def test_keys_are_those_of_the_request_or_their_own():
     stations = (*STATIONS, *(Station(f"drive {d}", "drive", Discipline.INFINITE_SERVER, 1, (d,)) for d in range(50)))
     table = np.arange(4, 54, dtype=np.int32)[:, None]

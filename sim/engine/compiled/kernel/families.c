@@ -168,6 +168,24 @@ static RARE void keep_members(Engine *e, int64_t slot, int64_t attempt)
     }
 }
 
+/* The request whose client receives the first byte of a child's response: what it descends from, or none. */
+static RARE int64_t receiver(Engine *e, int64_t slot)
+{
+    while (slot_at(e, slot)->is_child) {
+        const Relatives *child = &e->relatives[slot];
+        if (child->family == NIL || slot_at(e, slot)->ended)
+            return NIL;
+        const Family *of = family_at(e, child->family);
+        if (!layout_of_family(e, of)->delivers || child->row - 1 != of->end - of->count || of->is_over)
+            return NIL;
+        const Attempt *attempt = attempt_at(e, attempt_of(e, of->token));
+        if (attempt->over || position_of(e, token_at(e, of->token))->stage != attempt->stage)
+            return NIL;
+        slot = slot_of(e, of->token);
+    }
+    return slot;
+}
+
 /* Cancel the children of a family in progress if its visit does so. */
 static RARE void cancel_children(Engine *e, int64_t family)
 {

@@ -174,10 +174,11 @@ typedef struct {
     int64_t parallel; /* 0: all */
     int64_t need; /* 0: all */
     int64_t cancels;
+    int64_t delivers;
     int64_t first_kept; /* in kept_groups */
     int64_t end_kept;
 } SubRequestsLayout;
-_Static_assert(sizeof(SubRequestsLayout) == 48, "SubRequestsLayout is laid out as in Python");
+_Static_assert(sizeof(SubRequestsLayout) == 56, "SubRequestsLayout is laid out as in Python");
 
 /* Alternatives bound at run time. With `rows`, members are columns of a placement table. */
 typedef struct {

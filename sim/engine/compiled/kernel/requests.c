@@ -4,6 +4,7 @@ static RARE bool start_family(Engine *e, int64_t token);
 static RARE void leave_family(Engine *e, int64_t token);
 static RARE void end_child(Engine *e, int64_t slot, int64_t winner, int why);
 static RARE void keep_members(Engine *e, int64_t slot, int64_t attempt);
+static RARE int64_t receiver(Engine *e, int64_t slot);
 
 /* Copy a request's visits into a slot; returns the slot. */
 static inline __attribute__((always_inline)) int64_t take_slot(
@@ -235,14 +236,25 @@ static RARE void fail_attempt(Engine *e, int64_t attempt, int why)
     }
 }
 
+/* Send the first byte of a response. */
+static void deliver(Engine *e, int64_t slot)
+{
+    int64_t of = UNLIKELY(slot_at(e, slot)->is_child) ? receiver(e, slot) : slot;
+    if (of == NIL)
+        return;
+    Slot *request = slot_at(e, of);
+    if (!request->background && isnan(request->first_byte_s))
+        request->first_byte_s = e->now_s;
+}
+
 /* All needed branches of a stage are done: begin the next stage, or end the attempt. */
 static void join_stage(Engine *e, int64_t attempt)
 {
     Attempt *one = attempt_at(e, attempt);
     int64_t slot = slot_of_attempt(e, attempt);
     Slot *request = slot_at(e, slot);
-    if (stage_layout(e, one->stage)->delivers && !request->background && isnan(request->first_byte_s))
-        request->first_byte_s = e->now_s;
+    if (stage_layout(e, one->stage)->delivers)
+        deliver(e, slot);
     if (one->stage + 1 < route_layout(e, request)->end_stage) {
         one->stage++;
         fork_stage(e, attempt);
@@ -286,11 +298,8 @@ static RARE bool branch_is_needed(Engine *e, int64_t token, bool claims)
         fail_branch(e, token, FAILURE_STATION_DOWN);
         return false;
     }
-    if (claims && ++one->claimed == stage->need && stage->delivers) {
-        Slot *request = slot_at(e, slot_of_attempt(e, attempt));
-        if (!request->background && isnan(request->first_byte_s))
-            request->first_byte_s = e->now_s;
-    }
+    if (claims && ++one->claimed == stage->need && stage->delivers)
+        deliver(e, slot_of_attempt(e, attempt));
     return true;
 }
 
