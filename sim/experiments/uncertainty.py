@@ -27,12 +27,21 @@ MOVED = ("throughput_ops", "p99")
 
 @dataclass(frozen=True)
 class FigureBand:
-    """A figure with the assumed values, and its median and band over the draws."""
+    """A figure with the assumed values, its median over the draws, and its band.
+
+    The band contains the given fraction of the draws, and the forecast with the assumed values. A slowest part, or a
+    sum of many demands, is rarely as fast as with all values as assumed: its draws by themselves may all lie on one
+    side of the forecast.
+
+    Attributes:
+        is_extended: whether the draws by themselves do not reach the forecast.
+    """
 
     value: float
     median: float
     low: float
     high: float
+    is_extended: bool = False
 
 
 @dataclass(frozen=True)
@@ -188,7 +197,8 @@ def _possible(uncertain: Uncertain, values: dict[str, Any]) -> Spec | None:
 def _figure_band(base: Measures, points: Sequence[Measures], op: str, name: str, level: float) -> FigureBand:
     samples = [point.interval(op, name).value for point in points]
     known = [value for value in samples if math.isfinite(value)] or [math.nan]
-    return FigureBand(base.interval(op, name).value, float(np.median(known)), *band_of(known, level))
+    (low, high), value = band_of(known, level), base.interval(op, name).value
+    return FigureBand(value, float(np.median(known)), min(low, value), max(high, value), not low <= value <= high)
 
 
 def _effect(unknown: Unknown, base: Measures, points: Sequence[Point | None]) -> RangeEffect:

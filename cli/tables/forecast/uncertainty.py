@@ -50,18 +50,18 @@ def band_grid(result: UncertaintyBand) -> Grid:
 
 
 def band_notes(result: UncertaintyBand) -> list[str]:
-    """Name figures whose values as assumed lie outside of their band, and say how many draws were not possible."""
+    """Name figures whose bands are extended to the forecast, and say how many draws were not possible."""
     notes = []
-    outside = [
+    extended = [
         f"{op} {LABELS[name]}"
         for op, figures in result.ops.items()
         for name in _FIGURES
-        if figures[name].value < figures[name].low or figures[name].value > figures[name].high
+        if figures[name].is_extended and math.isfinite(figures[name].value)
     ]
-    if outside:
+    if extended:
         notes.append(
-            f"As assumed, {', '.join(outside)} lie{'s' * (len(outside) == 1)} outside of the band: a slowest part or a "
-            "sum of many demands is rarely as fast as with all values as assumed. Rely on median and band."
+            f"The band of {', '.join(extended)} ends at the value as assumed, which the draws do not reach: a slowest "
+            "part or a sum of many demands is rarely as fast as with all values as assumed. Rely on median and band."
         )
     if result.impossible:
         notes.append(f"{result.impossible} further draws have values that do not fit together.")

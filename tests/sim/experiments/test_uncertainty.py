@@ -47,6 +47,14 @@ def test_the_band_contains_what_the_ranges_span():
     assert again.ops["GET"]["mean"] == mean
 
 
+def test_the_band_reaches_the_forecast():
+    ranges = {"network.latency": {"values": ["4ms", "5ms"], "source": "s"}}  # all draws are slower than as assumed
+    result = uncertainty_band(of(data(ranges=ranges)), Settings(seed=1, replications=4), 0.8)
+    mean, rate = result.ops["GET"]["mean"], result.ops["GET"]["throughput_ops"]
+    assert mean.is_extended and mean.low == mean.value < mean.median < mean.high
+    assert rate.is_extended and rate.low < rate.median < rate.value == rate.high
+
+
 def test_draws_that_do_not_fit_together_are_counted():
     ranges = {"drives.count": {"values": [4, 1], "source": "s"}}  # one drive has no parity of two
     mapping = data("drives.count=4", "erasure.parity=2", ranges=ranges)
