@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,12 +125,23 @@ class Station:
         """A hash of role and indices: the number of the random stream of its choices."""
         return stream_id("station", self.role, *self.indices)
 
+    @cached_property
+    def service(self) -> tuple[object, ...]:
+        """Its attributes but name and indices, and those of a shared server, `shares_server` and `parts`."""
+        found: tuple[object, ...] = _service(self)
+        return found
+
     @property
     def may_pair(self) -> bool:
         """Whether its server may be that of another station, too."""
         simple = self.servers == 1 and not self.setup_s and not self.caches
         return simple and self.discipline in (Discipline.FIFO, Discipline.GROUP_COMMIT)
 
+
+_service = attrgetter(*(f.name for f in fields(Station) if f.name not in {"name", "indices", "shares_server", "parts"}))
+
+station_of = lru_cache(maxsize=2**16, typed=True)(Station)
+"""The station with these arguments, always the same object: variants of a large cluster check and hash theirs once."""
 
 NOWHERE = Station("nowhere", "nowhere", Discipline.GATE)
 """An always open gate, which stands for a part that a visit does not have: visits there take no time."""

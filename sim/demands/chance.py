@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 import scipy.special
@@ -10,14 +11,17 @@ import scipy.special
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.station import Member
-from sim.demands.service_demands import Demands
+from sim.demands.service_demands import Demands, LeastDemands
 from sim.demands.visit_places import Resource
 from sim.engine.outcome import Floats
 
 _LEVEL = 0.01  # of the tests whether equal stations have different demands
 
 
-def without_chance(demands: Demands, usual: Demands | None = None) -> Demands:
+D = TypeVar("D", bound=LeastDemands)
+
+
+def without_chance(demands: D, usual: LeastDemands | None = None) -> D:
     """Return the demands with the differences between stations of a role that chance does not explain.
 
     The demands are those of the requests at hand. If other requests of the same workload would load other stations,
@@ -30,7 +34,10 @@ def without_chance(demands: Demands, usual: Demands | None = None) -> Demands:
         usual: those of other keys, in whose proportions equal stations would be loaded but for chance, because
             placement is uneven; None: equally.
     """
-    low_s, high_s, requested = demands.low_s.copy(), demands.high_s.copy(), demands.requested.copy()
+    low_s = demands.low_s.copy()
+    each = [low_s]
+    if isinstance(demands, Demands):
+        each += [demands.high_s.copy(), demands.requested.copy()]
     alike: dict[tuple[object, ...], list[int]] = {}
     for k, resource in enumerate(demands.resources):
         alike.setdefault(_kind(k, resource), []).append(k)
@@ -41,11 +48,13 @@ def without_chance(demands: Demands, usual: Demands | None = None) -> Demands:
                 weight = usual.low_s[members] / usual.low_s[members].mean()
             expected_s = weight * low_s[members].mean()
             part = _beyond_chance(low_s[members], expected_s, demands.low_error_s[members])
-            for figures in (low_s, high_s, requested):
+            for figures in each:
                 mean = figures[members].mean()
                 if np.isfinite(mean):
                     figures[members] = weight * mean + part * (figures[members] - weight * mean)
-    return replace(demands, low_s=low_s, high_s=high_s, requested=requested)
+    if isinstance(demands, Demands):
+        return replace(demands, low_s=low_s, high_s=each[1], requested=each[2])
+    return replace(demands, low_s=low_s)
 
 
 def are_keys_even(network: Network, requests: Requests, route: int) -> bool:

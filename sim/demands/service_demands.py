@@ -41,7 +41,22 @@ _KEPT = 5 * BLOCK  # requests, at most, whose sheets are kept for the second pas
 
 
 @dataclass(frozen=True)
-class Demands:
+class LeastDemands:
+    """The least service demands per successful request.
+
+    Attributes:
+        resources: the stations, and all members of a group together.
+        low_s: lower bound of the resource's working time per request of the mix, shape (resources,).
+        low_error_s: standard error of `low_s` as that of all requests of the workload, shape (resources,).
+    """
+
+    resources: tuple[Resource, ...]
+    low_s: Floats
+    low_error_s: Floats
+
+
+@dataclass(frozen=True)
+class Demands(LeastDemands):
     """Service demands per successful request.
 
     The time of a GROUP_COMMIT station for a request depends on its batches, and that of a group member on the requests
@@ -50,13 +65,11 @@ class Demands:
     least that of a request without contention, without an upper bound.
 
     Attributes:
-        resources: the stations, and all members of a group together.
         fraction: of each route among the requests, shape (routes,).
         visits: visits of one attempt, spread evenly over group members, shape (routes, stations).
         mean_s: service time of one attempt, each visit as if in a batch of its own, shape (routes, stations).
         requested: visits of one attempt of the mix (for pools: tokens taken), shape (resources,).
-        low_s, high_s: bounds of the resource's working time per request of the mix, shape (resources,).
-        low_error_s: standard error of `low_s` as that of all requests of the workload, shape (resources,).
+        high_s: upper bound of the resource's working time per request of the mix, shape (resources,).
         queueing_s, delay_s: upper bounds per request of the mix for all attempts in sequence: service time at stations
             with a queue, and time at infinite servers.
         no_contention_s: lower bound of a route's mean response time, shape (routes,): the critical path of its forks
@@ -64,14 +77,11 @@ class Demands:
         unknown_pools: pools with an unknown holding time of tokens.
     """
 
-    resources: tuple[Resource, ...]
     fraction: Floats
     visits: Floats
     mean_s: Floats
     requested: Floats
-    low_s: Floats
     high_s: Floats
-    low_error_s: Floats
     queueing_s: float
     delay_s: float
     no_contention_s: Floats
@@ -135,6 +145,33 @@ def mean_demands(
     Raises:
         InputError: there are no requests, or the network has an unsupported feature.
     """
+    return MeanDemands(network, requests, settled).demands(any_keys, even_clients)
+
+
+class MeanDemands:
+    """The expected demands of some requests, with other keys and clients, of which the service demands are drawn once.
+
+    `demands` comes first; arguments are those of `mean_demands`.
+    """
+
+    def __init__(self, network: Network, requests: Requests, settled: bool):
+        self._network, self._requests, self._settled = network, requests, settled
+        self._chunks = _mean_chunks(network, requests)
+        self._sums: DemandSums
+
+    def demands(self, any_keys: Collection[int] = (), even_clients: bool = False) -> Demands:
+        """Return the demands, as `mean_demands` does."""
+        network, requests = self._network, self._requests
+        routes, background = np.unique(requests.route).tolist(), bool(requests.background)
+        self._sums = DemandSums(network, routes, background, True, any_keys, self._settled, even_clients)
+        return self._sums.demands(self._chunks)
+
+    def least(self, any_keys: Collection[int] = (), even_clients: bool = False) -> LeastDemands:
+        """Return the least demands, equal to those that `demands` would return."""
+        return self._sums.least(self._chunks, any_keys, even_clients)
+
+
+def _mean_chunks(network: Network, requests: Requests) -> _Chunks:
     made = with_all_visits(network)
     mean = with_service_demands(made, lambda demand: demand.model_copy(update={"distribution": Deterministic()}))
     least = with_service_demands(
@@ -154,9 +191,7 @@ def mean_demands(
     def chunks() -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]:
         return map(kept, range(0, len(requests), block))
 
-    routes = np.unique(requests.route).tolist()
-    sums = DemandSums(network, routes, bool(requests.background), True, any_keys, settled, even_clients)
-    return sums.demands(chunks)
+    return chunks
 
 
 def with_service_demands(network: Network, change: Callable[[ServiceDemand], ServiceDemand]) -> Network:
@@ -189,10 +224,9 @@ class DemandSums:
         feature = uncounted_feature(network)
         if feature is not None:
             raise InputError(f"analysis without simulation does not support {feature}")
-        self.network, self.expected = network, expected
+        self.network, self.routes, self.background, self.expected = network, routes, background, expected
         self.order = parents_first(network)
-        own = set(any_keys).union(set(network.with_sub_requests(any_keys)).difference(routes))
-        self.places = Places(network, network.with_sub_requests(routes), expected, own, even_clients)
+        self.places = self._places(any_keys, even_clients)
         self.work = StationWork(network, self.places, background)
         shape = (len(network.routes), len(self.places))
         self.present = np.zeros(len(network.routes))
@@ -203,7 +237,12 @@ class DemandSums:
         self._batching: dict[int | Member | Bound, bool] = {}
         self._lasting = frozenset(range(len(network.stations))) if settled else lasting_pools(network)
 
+    def _places(self, any_keys: Collection[int], even_clients: bool) -> Places:
+        own = set(any_keys).union(set(self.network.with_sub_requests(any_keys)).difference(self.routes))
+        return Places(self.network, self.network.with_sub_requests(self.routes), self.expected, own, even_clients)
+
     def demands(self, chunks: _Chunks) -> Demands:
+        """Return the demands."""
         for flat, least, winner, lineage in self._flat(chunks):
             self.work.add_batch_starts(*self._possible(flat, least))
             weights = Weights.of(lineage, winner)
@@ -305,11 +344,40 @@ class DemandSums:
         # Another attempt may make visits that the successful one passes by.
         most = block.every_made.max(axis=1) * every
         self.ever_taken += np.bincount(block.place[:, ever].ravel(), most[:, ever].ravel(), places)
-        done = np.flatnonzero(is_done(self.network, block.route, self._lasting))
-        root = lineage.root[block.rows] if self.network.has_sub_requests else None
-        self.work.add_least(spread[:, done], block.demand_s[:, done], block.made[:, done] * sure, root)
+        self._add_least(self.work, block, spread, lineage, sure)
         all_places = np.broadcast_to(spread[:, None, :], block.every_s.shape)
         self.work.add_most(all_places.ravel(), block.every_s.ravel(), (block.every_made * every[:, None]).ravel())
+
+    def _add_least(
+        self, work: StationWork, block: _Block, spread: NDArray[np.int64], lineage: Lineage, sure: Floats
+    ) -> None:
+        done = np.flatnonzero(is_done(self.network, block.route, self._lasting))
+        root = lineage.root[block.rows] if self.network.has_sub_requests else None
+        work.add_least(spread[:, done], block.demand_s[:, done], block.made[:, done] * sure, root)
+
+    def least(self, chunks: _Chunks, any_keys: Collection[int], even_clients: bool) -> LeastDemands:
+        """Return the least demands with other keys and clients, after `demands`.
+
+        Holding times of tokens are those of `demands`: only the columns of placement tables differ.
+        """
+        places = self._places(any_keys, even_clients)
+        work = StationWork(self.network, places, self.background)
+        stations, further = places.stations, places.tabled - self.places.tabled
+        for flat, least, winner, lineage in self._flat(chunks):
+            weights = Weights.of(lineage, winner)
+            for block in self._blocks(flat, least, winner):
+                self._weigh_children(block, lineage, weights)
+                place = np.where(block.place < stations, block.place, block.place + further)
+                spread = places.of_any_key(block.k, place)
+                self._add_least(work, block, spread, lineage, weights.sure[block.rows, None])
+            work.end_sheet()
+        held_s, held_square_s2 = (
+            np.concatenate([held[:stations], np.zeros(places.tabled), held[stations + self.places.tabled :]])
+            for held in (self.held_s, self.held_square_s2)
+        )
+        count = self.present.sum()
+        low_error_s = work.errors_s(held_s, held_square_s2, count) / count
+        return LeastDemands(places.resources(), work.totals_s(held_s)[0] / count, low_error_s)
 
     def _of_requests(self, block: _Block, lineage: Lineage) -> Iterator[tuple[int, slice | NDArray[np.int64]]]:
         """Yield the routes of the requests that a block's rows descend from, and these rows."""

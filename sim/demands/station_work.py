@@ -9,7 +9,8 @@ from models.network.network import Network
 from sim.demands.visit_places import Places
 from sim.engine.outcome import Floats
 
-_MOST_CELLS = 4_000_000  # requests x places at a time
+_MOST_CELLS = 4_000_000
+"""Requests times places whose times are added up at a time. It affects results, because sums are rounded."""
 
 
 class StationWork:
@@ -75,12 +76,20 @@ class StationWork:
             self._of_roots.append((np.repeat(root, place.shape[1]), place.ravel(), spent_s.ravel()))
             return
         count = len(self.places)
-        for first in range(0, len(place), max(1, _MOST_CELLS // count)):
-            rows = slice(first, first + max(1, _MOST_CELLS // count))
-            cell = np.arange(len(place[rows]))[:, None] * count + place[rows]
-            each_s = np.bincount(cell.ravel(), spent_s[rows].ravel(), len(cell) * count).reshape(-1, count)
-            self.least_s += each_s.sum(axis=0)
-            self.least_square_s2 += (each_s**2).sum(axis=0)
+        # The visits of a request in the order of their places, and those of one place as one.
+        order = np.argsort(place, axis=1, kind="stable")
+        places = np.take_along_axis(place, order, axis=1)
+        begins = np.ones(place.shape, bool)
+        np.not_equal(places[:, 1:], places[:, :-1], out=begins[:, 1:])
+        which = np.cumsum(begins) - 1
+        each_s = np.bincount(which, np.take_along_axis(spent_s, order, axis=1).ravel())
+        # Sums are rounded by part, as they were of a table of all places.
+        rows, at = np.nonzero(begins)
+        part = rows // max(1, _MOST_CELLS // count)
+        cell = part * count + places[rows, at]
+        for total, figures in ((self.least_s, each_s), (self.least_square_s2, each_s**2)):
+            for of_part in np.bincount(cell, figures, (int(part.max(initial=-1)) + 1) * count).reshape(-1, count):
+                total += of_part
 
     def end_sheet(self) -> None:
         """Add the squares of the time of each request at each place, that of its descendants included."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
 from models.network.route import Route, Visit
 from models.network.scenario import ActionKind
-from models.network.station import NOWHERE, UNBOUNDED, Bound, Choice, Member, Station
+from models.network.station import NOWHERE, UNBOUNDED, Bound, Choice, Member
 from models.network.sub_requests import SubRequests
 
 Floats = NDArray[np.float64]
@@ -329,10 +330,8 @@ class Places:
         members = dict.fromkeys(place for place in visits if isinstance(place, Member))
         if not members:
             return
-        kinds: dict[Station, int] = {}
-        stations = self.network.stations
-        plain = (replace(station, name="", indices=(), shares_server=False, parts=1) for station in stations)
-        kind = np.array([kinds.setdefault(station, len(kinds)) for station in plain])
+        kinds: dict[tuple[object, ...], int] = {}
+        kind = np.array([kinds.setdefault(station.service, len(kinds)) for station in self.network.stations])
         absent = np.array([station.role == NOWHERE.role for station in self.network.stations])
         changed = targets(self.network, ActionKind.SPEED)
         fractions: list[Floats] = []
@@ -374,13 +373,18 @@ class Places:
     def meet(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether two places differ but have a station in common; broadcasts."""
         a, b = np.broadcast_arrays(a, b)
-        wide = self.columns > 0
-        shared = np.hstack([wide, wide @ wide.T])
+        shared = self._shared_stations
         met = np.zeros(a.shape, bool)
         for one, other in ((a, b), (b, a)):
             at = one >= self.stations
             met[at] |= shared[one[at] - self.stations, other[at]]
         return np.asarray(met & (a != b))
+
+    @cached_property
+    def _shared_stations(self) -> NDArray[np.bool_]:
+        """Whether a column has a station in common with a place, shape (columns, places)."""
+        wide = self.columns > 0
+        return np.hstack([wide, wide @ wide.T])
 
     def of(self, route: Route, station: NDArray[np.int32], key_hash: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the place of each visit, shape (requests, visits), from the Sheet's stations, same shape, and keys."""

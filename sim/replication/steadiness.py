@@ -34,6 +34,7 @@ from typing import Literal
 import numpy as np
 import scipy
 
+from sim.replication.rank_sum import rank_sum_p
 from sim.replication.run_parts import PARTS, RunParts
 from traces.statistics.summary import Floats, requests_for
 
@@ -155,14 +156,14 @@ def _relevant(values: Floats) -> float:
 
 def _differ(first: Floats, others: Floats, replications: int, level: float) -> bool:
     """Return whether the blocks of a start differ from others."""
-    if scipy.stats.mannwhitneyu(first, others).pvalue < level:
+    if rank_sum_p(first, others) < level:
         return True
     roots = np.sqrt(first), np.sqrt(others)
     if replications >= _FEW or np.ptp(roots[1]) == 0:
         return False
     error = float(roots[1].std(ddof=1)) * math.sqrt(1 / len(first) + 1 / len(others))
     t = abs(float(roots[0].mean() - roots[1].mean())) / error
-    return bool(2 * scipy.stats.t.sf(t, len(others) - 1) < level)
+    return bool(2 * scipy.special.stdtr(len(others) - 1, -t) < level)
 
 
 def _correlations(op: str, figures: Mapping[str, Floats]) -> Iterator[Unsettled]:

@@ -47,7 +47,7 @@ class Capacity:
 
     limits: tuple[RateLimit, ...]
     rate_ops: float | None
-    bent: list[str]
+    bent: frozenset[str]
     faults: tuple[tuple[float, str], ...] = ()
     batching: frozenset[str] = frozenset()
 
@@ -111,16 +111,16 @@ def _batching(network: Network) -> frozenset[str]:
     return frozenset(station.name for station in network.stations if station.discipline.batches)
 
 
-def _bent(network: Network, requests: Requests, reorders: bool) -> list[str]:
+def _bent(network: Network, requests: Requests, reorders: bool) -> frozenset[str]:
     """`reorders`: whether drives have shorter service times at a higher load."""
     routes = network.with_sub_requests({load.route for load in requests.background})
     places = {visit.station for k in routes for visit in network.routes[k].visits}
     other_work = {k for place in places for k in stations_of(network, place)}
-    return [
+    return frozenset(
         station.name
         for k, station in enumerate(network.stations)
         if k in other_work or _is_bent(station, bool(requests.background)) or (reorders and station.role == DRIVE)
-    ]
+    )
 
 
 def _reorders(spec: Spec, trace: Trace) -> bool:

@@ -24,7 +24,7 @@ from models.shared.work import WORKERS
 from models.store import Spec, before, compile_spec
 from sim.demands.chance import are_keys_even, without_chance
 from sim.demands.run_end import compile_until_end, latest_end_s
-from sim.demands.service_demands import Demands, mean_demands
+from sim.demands.service_demands import Demands, LeastDemands, MeanDemands
 from sim.engine.outcome import Floats
 from sim.saturation.network_stretches import WHOLE, Stretch, background_servers, stretches_of
 from sim.saturation.stable_rate import RateLimit, pools_of, repeats, tried
@@ -64,12 +64,13 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
     (`sim.saturation.stable_rate`).
 
     Raises:
-        InputError: as for `demands_at_saturation`.
+        InputError: as for `mix_at_saturation`.
     """
-    network, requests, demands = demands_at_saturation(spec, trace)
+    mix = mix_at_saturation(spec, trace)
+    network, requests, demands = mix.network, mix.requests, mix.demands()
     # The rate at saturation is that of many clients, so their machines issue equally many requests.
     has_machines = any(group.choice is Choice.CLIENT for group in network.groups)
-    evenly = _with_demands(network, requests, even_clients=True)[2] if has_machines else demands
+    evenly = mix.of_even_clients() if has_machines else demands
     pools, changes, stretches = pools_of(network, requests), bool(network.scenario), stretches_of(network, requests)
     is_known = not (pools or changes or repeats(network, requests))
     first_fault_s = min(fault_times(spec.faults), default=math.inf)
@@ -86,7 +87,7 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
     return Saturated(network, requests, demands, tuple(limits))
 
 
-def limit_of(demands: Demands, busy_servers: Floats | None = None, stretch: Stretch = WHOLE) -> RateLimit | None:
+def limit_of(demands: LeastDemands, busy_servers: Floats | None = None, stretch: Stretch = WHOLE) -> RateLimit | None:
     """Return the resource that saturates first by its demands; None: none does.
 
     Args:
@@ -115,15 +116,16 @@ def demands_at_load(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demand
     Raises:
         InputError: the spec cannot be modelled, or the network has a feature that is not supported.
     """
-    return _with_demands(*compile_until_end(spec, trace))
+    network, requests = compile_until_end(spec, trace)
+    return network, requests, Mix(network, requests).demands()
 
 
-def demands_at_saturation(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demands]:
+def mix_at_saturation(spec: Spec, trace: Trace) -> Mix:
     """Return the same for queues as deep as they get, and some of the requests of a long trace; raises the same."""
-    return _with_demands(*compile_spec(spec, _shortened(spec, trace), latest_end_s(spec, trace), saturated=True))
+    return Mix(*compile_spec(spec, _shortened(spec, trace), latest_end_s(spec, trace), saturated=True))
 
 
-def saturation_ops(demands: Demands) -> Floats:
+def saturation_ops(demands: LeastDemands) -> Floats:
     """Return the requests per second at which each resource saturates, shape (resources,).
 
     Infinite: it never does, or no request waits there.
@@ -136,16 +138,33 @@ def saturation_ops(demands: Demands) -> Floats:
     return most_ops
 
 
-def _with_demands(
-    network: Network, requests: Requests, even_clients: bool = False
-) -> tuple[Network, Requests, Demands]:
-    routes, some = np.unique(requests.route).tolist(), _sampled(network, requests)
-    usual = without_chance(mean_demands(network, some, routes, True, even_clients))
-    even = [k for k in routes if are_keys_even(network, requests, k)]
-    if len(even) == len(routes):
-        return network, requests, usual
-    # A popular object loads some stations more; but chance must not hide that the placement is uneven.
-    return network, requests, without_chance(mean_demands(network, some, even, True, even_clients), usual)
+class Mix:
+    """The demands of the mix of a network's requests, without the chance by which one of many equal stations has most.
+
+    Attributes:
+        network, requests: as compiled.
+    """
+
+    def __init__(self, network: Network, requests: Requests):
+        self.network, self.requests = network, requests
+        self._routes = np.unique(requests.route).tolist()
+        self._even = [k for k in self._routes if are_keys_even(network, requests, k)]
+        self._mean = MeanDemands(network, _sampled(network, requests), settled=True)
+
+    def demands(self) -> Demands:
+        """Return the demands, before those of even clients."""
+        found = self._mean.demands(self._even)
+        if len(self._even) == len(self._routes):
+            return without_chance(found)
+        # A popular object loads some stations more; but chance must not hide that the placement is uneven.
+        return without_chance(found, without_chance(self._mean.least(self._routes)))
+
+    def of_even_clients(self) -> LeastDemands:
+        """Return the least demands if all client machines issue equally many requests."""
+        usual = without_chance(self._mean.least(self._routes, even_clients=True))
+        if len(self._even) == len(self._routes):
+            return usual
+        return without_chance(self._mean.least(self._even, even_clients=True), usual)
 
 
 def _sampled(network: Network, requests: Requests) -> Requests:

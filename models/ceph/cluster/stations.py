@@ -21,7 +21,7 @@ from models.ceph.spec.sections import IndexDrives
 from models.ceph.spec.spec import CephSpec
 from models.network.discipline import Discipline
 from models.network.scenario import Action
-from models.network.station import UNBOUNDED, Bound, Choice, Group, Indices, Member, Station
+from models.network.station import UNBOUNDED, Bound, Choice, Group, Indices, Member, Station, station_of
 from models.shared.clients import ClientStations, HostStations
 from models.shared.faults import speeds
 from models.shared.links import link
@@ -225,7 +225,7 @@ class Stations:
     def _add(
         self, name: str, role: str, discipline: Discipline, servers: int = 1, indices: Indices = (), **more: float
     ) -> int:
-        return self._take(Station(name, role, discipline, servers, indices, **more))  # type: ignore[arg-type]
+        return self._take(station_of(name, role, discipline, servers, indices, **more))
 
     def _nic(self, kind: str, number: int, nic_bytes_per_s: float, network: str = "") -> tuple[int, int]:
         """Add a NIC; its rate takes as many connections as it has servers, each of which has a largest rate."""

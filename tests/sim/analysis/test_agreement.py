@@ -69,11 +69,11 @@ def test_a_station_that_is_full_throughout_a_run_counts_though_the_store_changes
     limits = (RateLimit("a", "cpu", 1000.0, 0.0, 5.0), RateLimit("a", "cpu", 900.0, 5.0, 10.0, bound="at most"))
     busy = [StationLoad("a", "cpu", 0.4, 1e4), StationLoad("b", "drive", 0.99, 1e4)]
     for batching, station in (([], "b"), (["b"], "a")):
-        known = Capacity(limits, None, batching, (), frozenset(batching))
+        known = Capacity(limits, None, frozenset(batching), (), frozenset(batching))
         found = saturation_of(busy, 400.0, None, 0.0, known, False, False)
         assert found is not None
         assert found.station == station
-    grows = saturation_of(busy, 400.0, 500.0, 0.0, Capacity(limits, None, ["b"]), True, False)
+    grows = saturation_of(busy, 400.0, 500.0, 0.0, Capacity(limits, None, frozenset({"b"})), True, False)
     assert grows is not None
     assert grows.station == "b" and grows.capacity_ops < 500, "what is overloaded is not served more than arrives"
 
@@ -82,7 +82,7 @@ def test_a_bent_station_serves_at_least_its_rate_over_its_utilisation() -> None:
     """If the demands do not tell more."""
     busy = [StationLoad("drive", "drive", 0.99, 1e4)]
     at_most = (RateLimit("cpu", "cpu", 1000.0, bound="at most"),)
-    found = saturation_of(busy, 200.0, 200.0, 0.0, Capacity(at_most, None, ["drive"]), False, False)
+    found = saturation_of(busy, 200.0, 200.0, 0.0, Capacity(at_most, None, frozenset({"drive"})), False, False)
     assert found is not None
     assert (found.station, found.bound) == ("drive", "at least")
 

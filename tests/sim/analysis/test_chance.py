@@ -13,10 +13,13 @@ from models.network.network import Network
 from models.network.route import Route, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Member, Station
+from models.store import compile_spec, load_spec
 from sim.analysis.bounds import bounds
 from sim.demands.chance import are_keys_even, without_chance
-from sim.demands.service_demands import Demands, mean_demands
+from sim.demands.service_demands import Demands, MeanDemands, mean_demands
+from tests.paths import EXAMPLES
 from traces.trace import Pacing
+from traces.workload.generate import generate
 
 DRIVES, ROWS = 40, 4000
 
@@ -105,3 +108,16 @@ def test_uneven_placement_stays_if_keys_seem_uneven() -> None:
         found_s = without_chance(mean_demands(network(table), popular), usual).low_s[:DRIVES]
         assert found_s.argmax() == 7
         assert found_s[7] > 0.2e-3
+
+
+@pytest.mark.parametrize("name", ["minio.yaml", "ceph/nvme-squid.yaml", "swift/cluster.yaml", "bob/cluster.yaml"])
+def test_least_demands_of_other_keys_and_clients_are_those_of_their_own_sums(name: str) -> None:
+    spec = load_spec(EXAMPLES / name)
+    network, requests = compile_spec(spec, generate(spec.workload.limited(500), 1))
+    sums, routes = MeanDemands(network, requests, True), np.unique(requests.route).tolist()
+    sums.demands()
+    for keys, even in (([], True), (routes, False), (routes, True)):
+        found, own = sums.least(keys, even), MeanDemands(network, requests, True).demands(keys, even)
+        assert found.resources == own.resources
+        assert found.low_s.tolist() == own.low_s.tolist()
+        assert found.low_error_s.tolist() == own.low_error_s.tolist()

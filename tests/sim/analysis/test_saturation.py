@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from cli.parse.slo import parse_slo
-from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.shared.caches import has_cache
 from models.store import Spec, compile_spec, load_spec, spec_of
@@ -20,7 +19,7 @@ from sim.experiments.find.goal import Goal
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
 from sim.saturation.capacity import capacity_of
-from sim.saturation.saturation import demands_at_saturation
+from sim.saturation.saturation import mix_at_saturation
 from sim.simulate import simulate
 from sim.verdict.verdict import verdict_on_run
 from tests.paths import EXAMPLES, SPECS
@@ -164,7 +163,7 @@ def test_a_disk_whose_clients_give_up_serves_the_rate_at_saturation(timeout: str
 
 def test_many_rows_are_not_compiled_for_a_few_of_them() -> None:
     spec = changed(load_spec(EXAMPLES / "ceph/nvme-squid.yaml"), rate=1000.0, operations=200_000)
-    assert len(demands_at_saturation(spec, generate(spec.workload, 0))[1]) == 20_000
+    assert len(mix_at_saturation(spec, generate(spec.workload, 0)).requests) == 20_000
     few = changed(spec, rate=1000.0, operations=20_000)
     assert saturates_at(spec) == pytest.approx(saturates_at(few), rel=0.01)
 
@@ -178,15 +177,16 @@ def test_what_a_cache_holds_follows_from_all_rows() -> None:
     assert has_cache(cached) and not has_cache(plain)
     trace = generate(cached.workload, 0)
     visits = []
-    for network, _, demands in (_of_all_rows(cached, trace), demands_at_saturation(cached, trace)):
+    some = mix_at_saturation(cached, trace)
+    for network, demands in (_of_all_rows(cached, trace), (some.network, some.demands())):
         drives = [k for k, station in enumerate(network.stations) if station.role == "drive"]
         visits.append(float(demands.fraction @ demands.visits[:, drives].sum(axis=1)))
     assert visits[1] == pytest.approx(visits[0], rel=0.05)
 
 
-def _of_all_rows(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demands]:
+def _of_all_rows(spec: Spec, trace: Trace) -> tuple[Network, Demands]:
     network, requests = compile_spec(spec, trace, saturated=True)
-    return network, requests, mean_demands(network, requests)
+    return network, mean_demands(network, requests)
 
 
 @pytest.mark.parametrize(
@@ -234,8 +234,9 @@ def test_drives_that_serve_commits_in_parts_may_have_any_keys() -> None:
     """Their demands are averaged over the placement like those of other drives."""
     keys = {"kind": "uniform", "count": 1_000_000}
     spec = changed(example("ceph/box.yaml"), rate=1.0, operations=2000, keys=keys)
-    _, requests, demands = demands_at_saturation(spec, generate(spec.workload, 0))
-    assert len(requests) == 2000
+    mix = mix_at_saturation(spec, generate(spec.workload, 0))
+    demands = mix.demands()
+    assert len(mix.requests) == 2000
     drives = [k for k, each in enumerate(demands.resources) if each.role == "drive"]
     assert len(drives) > 2
     assert (demands.low_s[drives] > 0).all()

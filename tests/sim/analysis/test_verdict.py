@@ -124,7 +124,7 @@ def test_the_busiest_of_equal_stations_is_so_by_chance():
 def test_a_rate_below_capacity_in_a_calm_part_is_no_overload():
     rows = [{"name": "s", "role": "r", "servers": 1, "visits": 100, "utilization": 0.3, "mean_queue": 0.0}]
     load = OfferedLoad("open", None, 300.0, 300.0, 0.0, 10_000, [0, 1, 0, 1], False)
-    calm = verdict_of([load], [rows], Capacity((RateLimit("s", "r", 1000.0),), 1100.0, []))
+    calm = verdict_of([load], [rows], Capacity((RateLimit("s", "r", 1000.0),), 1100.0, frozenset()))
     assert calm.status == "healthy"
 
 
