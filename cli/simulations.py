@@ -70,7 +70,7 @@ def result_of(run: Run, verdict: LoadVerdict | None = None) -> dict[str, Any]:
         op: figures | {"attempts": mean_attempts(run, op), "few": too_few(figures["count"] - figures["errors"])}
         for op, figures in summary["ops"].items()
     }
-    stations = [s for s in run.stations.to_pylist() if s["visits"]]
+    stations = [s for s in run.station_rows if s["visits"]]
     parts = {} if run.critical_path is None else {"attribution": attribution(run)}
     first = {"verdict": to_json(verdict)}
     return {**first, **summary, "ops": ops, "stations": stations, **parts, "engine": run.info["engine"]}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from sim.replication.summaries import EngineWork, Replication, Replications
 from sim.verdict.offered_load import OfferedLoad, load_of
 from traces.errors import InputError
-from traces.run import Run
+from traces.run import Run, StationRow
 from traces.statistics.summary import QUANTILES, Floats, in_order, quantiles, subjects_of
 from traces.workload.workload import Workload
 
@@ -108,7 +107,7 @@ class WindowedRun:
     counts: dict[str, Counts]
     engine: EngineWork
     load: OfferedLoad | None
-    stations: list[dict[str, Any]]
+    stations: list[StationRow]
 
 
 def windowed(run: Run, seed: int, times: Times) -> WindowedRun:
@@ -117,9 +116,8 @@ def windowed(run: Run, seed: int, times: Times) -> WindowedRun:
     kept = {
         name: _window(run, seed, start, end, to_the_last=name == last) for name, (start, end) in windows.items()
     }  # fmt: skip
-    stations = [] if run.stations is None else run.stations.to_pylist()
     engine = EngineWork(**run.info["engine"])
-    return WindowedRun(kept, _counts(run, times.edges_s), engine, load_of(run), stations)
+    return WindowedRun(kept, _counts(run, times.edges_s), engine, load_of(run), run.station_rows)
 
 
 def _window(run: Run, seed: int, start_s: float, end_s: float, to_the_last: bool) -> Replication:
