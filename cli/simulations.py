@@ -25,8 +25,8 @@ from cli.tables.forecast.uncertainty import band_grid, band_notes, load_line, un
 from cli.tables.forecast.verdict import backlog_grid, few_note, objective_lines, verdict_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
+from models.basis.uncertainty import Uncertain
 from models.shared.client_policy import ClientPolicies
-from models.spec.uncertainty import Uncertain
 from models.store import Spec, spec_of
 from sim.experiments.measures import Measures
 from sim.experiments.sweep import Settings

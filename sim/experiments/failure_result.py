@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from models.spec.uncertainty import Unknown
+from models.basis.uncertainty import Unknown
 from sim.experiments.failing import Remedy
 from sim.experiments.failure_windows import FailureTimeline
 from sim.experiments.probability import MetProbability

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from models.spec.uncertainty import Unknown
+from models.basis.uncertainty import Unknown
 from sim.json_form import IN_JSON_IF_KNOWN
 
 

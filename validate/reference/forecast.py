@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from models.basis.uncertainty import Unknown, uncertain
 from models.spec.origins import Written, origins_of
-from models.spec.uncertainty import Unknown, uncertain
 from models.store import Spec, spec_of
 from sim.experiments.probability import band_of
 from sim.parallel.process_pool import process_map

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from cli.tables.forecast.probability import probability_grids, probability_lines
-from models.spec.described import DescribedSpec
+from models.basis.described import DescribedSpec
 from sim.analysis.main_assumptions import main_unknowns
 from sim.experiments.failure_kinds import Failure
 from sim.experiments.failures import FailureExperiment, failures
