@@ -9,9 +9,9 @@ from cli.common import say
 from cli.parse.spec import Described
 from cli.tables.forecast.uncertainty import range_text
 from cli.tables.spec.origins import doubt_text, implausible_text, presets_text, too_slow_text
-from models.spec.assumptions import assumptions, free_demands, presets_used, require_demands
-from models.spec.described import DescribedSpec
-from models.spec.doubts import doubts, without_effect
+from models.basis.assumptions import assumptions, free_demands, presets_used, require_demands
+from models.basis.described import DescribedSpec
+from models.basis.doubts import doubts, without_effect
 from models.spec.plausibility import implausible
 from sim.analysis.main_assumptions import main_unknowns
 from sim.analysis.overload import slow_parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cli.common import DRAWS
-from models.spec.described import DescribedSpec
+from models.basis.described import DescribedSpec
 from sim.experiments.probability import Draws
 from sim.replication.slo import Slo
 from traces.errors import InputError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from models.store import Spec
 from traces.provenance import CodeVersion, code_version, hash_of_spec, stamped
@@ -29,7 +28,7 @@ class Made:
         """Return what results of a spec are made with."""
         return Made(hash_of_spec(spec.model_dump(mode="json", exclude_unset=True)), seed)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return ``{"tailcast", "spec_hash", "seed"}`` without what is None."""
         known = {name: value for name, value in asdict(self).items() if value is not None}
         return {"tailcast": asdict(code_version()), **known}

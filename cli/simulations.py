@@ -25,8 +25,8 @@ from cli.tables.forecast.uncertainty import band_grid, band_notes, load_line, un
 from cli.tables.forecast.verdict import backlog_grid, few_note, objective_lines, verdict_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
+from models.basis.uncertainty import Uncertain
 from models.shared.client_policy import ClientPolicies
-from models.spec.uncertainty import Uncertain
 from models.store import Spec, spec_of
 from sim.experiments.measures import Measures
 from sim.experiments.sweep import Settings
@@ -70,7 +70,7 @@ def result_of(run: Run, verdict: LoadVerdict | None = None) -> dict[str, Any]:
         op: figures | {"attempts": mean_attempts(run, op), "few": too_few(figures["count"] - figures["errors"])}
         for op, figures in summary["ops"].items()
     }
-    stations = [s for s in run.stations.to_pylist() if s["visits"]]
+    stations = [s for s in run.station_rows if s["visits"]]
     parts = {} if run.critical_path is None else {"attribution": attribution(run)}
     first = {"verdict": to_json(verdict)}
     return {**first, **summary, "ops": ops, "stations": stations, **parts, "engine": run.info["engine"]}

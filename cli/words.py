@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Sequence
-from typing import Any
 
 from traces.run import EARLIER_ATTEMPTS, Run
 from traces.statistics.bootstrap import interval, resample
-from traces.statistics.critical_path import CLIENT_LAG
+from traces.statistics.critical_path import CLIENT_LAG, AttributedBand
 from traces.statistics.summary import QUANTILES, subjects_of, summarise, too_few
 from validate.compare.compare import Comparison
 
@@ -155,7 +154,7 @@ def part(role: str, kind: str) -> str:
     return f"waiting for {role}" if kind == "waiting_s" else f"service at {role}"
 
 
-def tail_parts(op: str, bands: dict[str, Any]) -> str:
+def tail_parts(op: str, bands: dict[str, AttributedBand]) -> str:
     """State the largest parts of an operation's tail, and their fractions of its median.
 
     `bands`: the result of `traces.statistics.critical_path.attribution` for the operation.
@@ -172,7 +171,7 @@ def tail_parts(op: str, bands: dict[str, Any]) -> str:
     return f"{LABELS[tail]} of {op}: {parts}; at p50 {at_median}."
 
 
-def _fractions(band: dict[str, Any]) -> dict[tuple[str, str], float]:
+def _fractions(band: AttributedBand) -> dict[tuple[str, str], float]:
     """Return the fraction of a band's mean latency that each part is, by role and kind."""
     whole_s = band["latency_s"]["mean"] or 1.0
     return {(role, kind): s / whole_s for role, spent in band["roles"].items() for kind, s in spent.items()}

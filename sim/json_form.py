@@ -8,6 +8,8 @@ from typing import Any
 
 NOT_IN_JSON: Mapping[str, Any] = {"json": False}
 """Metadata of a dataclass field that is left out."""
+IN_JSON_IF_KNOWN: Mapping[str, Any] = {"json": "if known"}
+"""Metadata of a dataclass field that is left out if it is None."""
 
 
 def to_json(value: Any) -> Any:
@@ -19,7 +21,7 @@ def to_json(value: Any) -> Any:
     if own is not None:
         return own(value)
     if is_dataclass(value):
-        return {field.name: to_json(getattr(value, field.name)) for field in fields(value) if _is_shown(field)}
+        return {field.name: to_json(getattr(value, field.name)) for field in fields(value) if _is_shown(field, value)}
     if isinstance(value, Mapping):
         return {str(key): to_json(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -27,5 +29,6 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def _is_shown(field: Field[Any]) -> bool:
-    return bool(field.metadata.get("json", True))
+def _is_shown(field: Field[Any], value: Any) -> bool:
+    shown = field.metadata.get("json", True)
+    return getattr(value, field.name) is not None if shown == "if known" else bool(shown)

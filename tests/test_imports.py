@@ -104,3 +104,32 @@ def test_no_import_circle_is_hidden():
     for package in ORDER:
         for path in (ROOT / package).rglob("*.py"):
             assert "TYPE_CHECKING" not in path.read_text(), path
+
+
+# Rooms
+
+MODELS = ROOT / "models"
+
+
+def room(module: str) -> str:
+    """Return the folder, or the file, of `models` that a module is in."""
+    return module.split(".")[1]
+
+
+def imports_of_rooms() -> dict[str, set[str]]:
+    """Return the other rooms of `models` that each room imports."""
+    found: dict[str, set[str]] = {}
+    for path in sorted(MODELS.rglob("*.py")):
+        mine = room(path.relative_to(ROOT).with_suffix("").as_posix().replace("/", "."))
+        nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+        others = {room(str(node.module)) for node in nodes if str(node.module).startswith("models.")}
+        found.setdefault(mine, set()).update(others - {mine})
+    return found
+
+
+def test_rooms_of_models_have_no_circles():
+    left = imports_of_rooms()
+    assert {"store", "spec", "basis", "network", "minio"} <= left.keys()
+    while free := {name for name, others in left.items() if not others & left.keys()}:
+        left = {name: others for name, others in left.items() if name not in free}
+    assert not left, "these import each other"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -69,6 +69,18 @@ DRIVE_ACCESS_SCHEMA = pa.schema([
     pa.field("errno", pa.int16(), nullable=False),  # 0: none
     pa.field("request", pa.int64()),  # row of the requests; null if unknown
 ])  # fmt: skip
+
+
+class StationRow(TypedDict):
+    """A row of `STATION_SCHEMA`."""
+
+    name: str
+    role: str
+    servers: int | None
+    visits: int
+    utilization: float
+    mean_queue: float
+
 
 EARLIER_ATTEMPTS = "earlier attempts"
 """The role of the time before the winning attempt began; all of it counts as waiting."""
@@ -136,6 +148,12 @@ class Run:
             drive_accesses = conform(drive_accesses, DRIVE_ACCESS_SCHEMA, source)
             _require_rows(drive_accesses.filter(drive_accesses.column("request").is_valid()), requests, source)
         return Run(requests, info, stations, critical_path, trace, drive_accesses)
+
+    @property
+    def station_rows(self) -> list[StationRow]:
+        """The rows of the station table; none if there is no table."""
+        rows: list[StationRow] = [] if self.stations is None else self.stations.to_pylist()
+        return rows
 
     def __len__(self) -> int:
         return int(self.requests.num_rows)

@@ -168,10 +168,10 @@ def main() -> None:
         for path, value in values.items():
             out.print(f"  {path}: {value:.4g}  (spec: {value_at(spec, path):.4g})")
         for name, given in (("fitted", assigned(values)), ("spec", [])):
-            error = forecast(case, assignments=given)["error"]
-            for part in ("used_in_fit", "held_out"):
-                rows, median, worst = error[part].values()
-                out.print(f"  {name} values, {rows} rows {part}: off by {median:.1%} (median), {worst:.1%} (worst)")
+            error = forecast(case, assignments=given).error
+            for part, of in (("used_in_fit", error.used_in_fit), ("held_out", error.held_out)):
+                worst = f"{of.median:.1%} (median), {of.worst:.1%} (worst)"
+                out.print(f"  {name} values, {of.rows} rows {part}: off by {worst}")
 
 
 if __name__ == "__main__":

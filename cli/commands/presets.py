@@ -22,7 +22,7 @@ def command(
     """
     from cli.present import Answer, Outputs, present
     from cli.tables.spec.presets import preset_grids, preset_lines, values_grid
-    from models.spec.preset_list import all_presets
+    from models.basis.preset_list import all_presets
     from traces.spec.suggestions import did_you_mean
 
     found = {preset.name: preset for preset in all_presets()}

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -32,9 +32,11 @@ from cli.present import Answer, Outputs, outputs_to_file, present
 from cli.tables.grid import Grid
 from cli.words import number, percent, seconds
 from models.store import spec_of
+from sim.json_form import to_json
 from traces.errors import InputError
 from traces.spec.spec_file import override
 from validate.calibration.profile import Profile
+from validate.reference.case_forecast import BandCoverage, CaseForecast, RowErrors, RowForecast
 from validate.reference.cases import CASES, Case, UserTable, case_named
 from validate.reference.doubtful_rows import doubtful_rows
 from validate.reference.forecast import forecast
@@ -180,13 +182,13 @@ def run(
             workers=workers,
             progress=update,
         )
-    if uncertainty is not None and "uncertainty" not in result:
+    if uncertainty is not None and result.uncertainty is None:
         raise InputError(f"{case.name}: no value is assumed; ranges of given ones belong in its section assumed")
-    all_hold = all(statement["holds"] for statement in result["statements"])
-    within = result["error"]["all"]["median"] <= allowed
-    result |= {"tolerance": allowed, "within": within}
+    all_hold = all(statement.holds for statement in result.statements)
+    within = (result.error.all.median or 0.0) <= allowed
+    judged = to_json(result) | {"tolerance": allowed, "within": within}
     made = Made.of(spec_of(override(case.data, assignments or ()), str(case.spec)), seed or 0)
-    present(Answer(result, lambda: _shown(result), made), outputs)
+    present(Answer(judged, lambda: _shown(result), made), outputs)
     if check and not (within and all_hold):
         raise typer.Exit(1)
 
@@ -206,72 +208,70 @@ def _case(name: str | None, spec: Path | None, table: Path | None, profile: Path
     return found
 
 
-def _shown(result: dict[str, Any]) -> list[str | Grid]:
+def _shown(result: CaseForecast) -> list[str | Grid]:
     """Return what is printed of a forecast of published rows: the rows, their errors, and the statements."""
-    error = result["error"]
-    lines = [
-        _sentence(label, error[part])
-        for label, part in (("all rows", "all"), ("fitted", "used_in_fit"), ("held out", "held_out"))
-    ]
-    lines += [_coverage(result["uncertainty"])] if "uncertainty" in result else []
-    for statement in result["statements"]:
-        verdict = "holds" if statement["holds"] else "FAILS"
-        lines += [f"{verdict}: {statement['text']}", f"       {statement['evidence']}"]
-    return [_grid(result), *lines, *(f"note: {note}" for note in result["notes"])]
+    error = result.error
+    parts = (("all rows", error.all), ("fitted", error.used_in_fit), ("held out", error.held_out))
+    lines = [_sentence(label, errors) for label, errors in parts]
+    lines += [] if result.uncertainty is None else [_coverage(result.uncertainty)]
+    for statement in result.statements:
+        lines += [f"{'holds' if statement.holds else 'FAILS'}: {statement.text}", f"       {statement.evidence}"]
+    return [_grid(result), *lines, *(f"note: {note}" for note in result.notes)]
 
 
-def _grid(result: dict[str, Any]) -> Grid:
+def _grid(result: CaseForecast) -> Grid:
     """Measured and predicted values of the rows, with a column for each setting that distinguishes them."""
-    varied = _distinguishing_settings(result["rows"])
-    only = result["error"]["figure"]
-    tail = only is not None and any(_TAIL in row["measured"] for row in result["rows"])
+    varied = _distinguishing_settings(result.rows)
+    only = result.error.figure
+    tail = only is not None and any(_TAIL in row.measured for row in result.rows)
     rows = []
-    for row in result["rows"]:
-        cells = [row["set"].get(path, "") for path in varied] + [row["op"] + (_FITTED if row["used_in_fit"] else "")]
-        measured, predicted, ratio = row["measured"], row["predicted"], row["ratio"]
+    for row in result.rows:
+        cells = [row.set.get(path, "") for path in varied] + [row.op + (_FITTED if row.used_in_fit else "")]
+        measured, predicted, ratio = row.measured, row.predicted, row.ratio
         for name in (only,) if only else measured:
             write = seconds if name == DURATION else number
             figures = [write(measured[name]), write(predicted[name]), percent(math.log(ratio[name]))]
-            figures += [_band_text(row, name, write)] if "band" in row else []
+            figures += [_band_text(row, name, write)] if row.band else []
             figures += [f"{measured[_TAIL]:.0f} / {predicted[_TAIL]:.0f}"] if tail else []
             rows.append([*cells, *([] if only else [_SHORT.get(name, name.replace("_", " "))]), *figures])
     columns = [path.split(".", 1)[-1].replace("_", " ") for path in varied] + ["op", *([] if only else ["measure"])]
     labels = len(columns)
     columns += ["measured", "predicted", "error"]
-    columns += [*(["band"] if "uncertainty" in result else []), *(["p99 ms"] if tail else [])]
+    columns += [*(["band"] if result.uncertainty else []), *(["p99 ms"] if tail else [])]
     what = "durations" if only == DURATION else "throughput and latency"
-    title = f"{result['name']}: {what}{' and p99, measured / predicted' if tail else ''}; {_FITTED.strip()}: fitted"
+    title = f"{result.name}: {what}{' and p99, measured / predicted' if tail else ''}; {_FITTED.strip()}: fitted"
     return Grid(title, columns, rows, labels=labels)
 
 
-def _band_text(row: dict[str, Any], name: str, write: Callable[[float], str]) -> str:
+def _band_text(row: RowForecast, name: str, write: Callable[[float], str]) -> str:
     """Format a band, with a mark if the published figure is outside."""
-    low, high = row["band"][name]
-    return f"{write(low)} … {write(high)}{'' if row['covered'][name] else ' (outside)'}"
+    assert row.band is not None and row.covered is not None
+    low, high = row.band[name]
+    return f"{write(low)} … {write(high)}{'' if row.covered[name] else ' (outside)'}"
 
 
-def _distinguishing_settings(rows: Sequence[dict[str, Any]]) -> list[str]:
+def _distinguishing_settings(rows: Sequence[RowForecast]) -> list[str]:
     """Return the settings that do not follow from the operation and earlier settings."""
     found: list[str] = []
-    for path in {path: None for row in rows for path in row["set"]}:
+    for path in {path: None for row in rows for path in row.set}:
         seen: dict[tuple[str | None, ...], str | None] = {}
         for row in rows:
-            before = (row["op"], *(row["set"].get(other) for other in found))
-            if seen.setdefault(before, row["set"].get(path)) != row["set"].get(path):
+            before = (row.op, *(row.set.get(other) for other in found))
+            if seen.setdefault(before, row.set.get(path)) != row.set.get(path):
                 found.append(path)
                 break
     return found
 
 
-def _coverage(found: dict[str, Any]) -> str:
+def _coverage(found: BandCoverage) -> str:
     """Say how many published figures the bands cover."""
     return (
-        f"{found['level']:.0%} bands over {found['draws']} draws of {len(found['unknowns'])} values that are not "
-        f"known: {found['covered']} of {found['figures']} figures of rows not fitted are inside"
+        f"{found.level:.0%} bands over {found.draws} draws of {len(found.unknowns)} values that are not "
+        f"known: {found.covered} of {found.figures} figures of rows not fitted are inside"
     )
 
 
-def _sentence(label: str, error: dict[str, Any]) -> str:
-    if not error["rows"]:
+def _sentence(label: str, errors: RowErrors) -> str:
+    if errors.median is None or errors.worst is None:
         return f"{label}: none"
-    return f"{label}: {error['rows']}, error {error['median']:.1%} (median), {error['worst']:.1%} (worst)"
+    return f"{label}: {errors.rows}, error {errors.median:.1%} (median), {errors.worst:.1%} (worst)"

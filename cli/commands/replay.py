@@ -211,15 +211,15 @@ def command(
 def _report(run: Run, options: Options, out: Path | None, json: bool) -> int:
     """Print the result, and return the exit code."""
     _warn(run, options)
-    summary = summarise(run) | {name: run.info[name] for name in ("schedule", "cpu", "aborted")}
     problems = _problems(run)
-    summary["warnings"] = [*problems, *run_warnings(run)]
-    if options.policies != ClientPolicies():
-        for op, figures in summary["ops"].items():
-            figures["attempts"] = mean_attempts(run, op)
+    warnings = [*problems, *run_warnings(run)]
     if json:
-        print_json(summary)
-        for text in summary["warnings"]:
+        ops: dict[str, Any] = dict(summarise(run)["ops"])
+        if options.policies != ClientPolicies():
+            ops = {op: figures | {"attempts": mean_attempts(run, op)} for op, figures in ops.items()}
+        facts = {name: run.info[name] for name in ("schedule", "cpu", "aborted")}
+        print_json({"ops": ops, "duration_s": run.duration_s, **facts, "warnings": warnings})
+        for text in warnings:
             say(f"warning: {text}")
     else:
         _print_summary(run)

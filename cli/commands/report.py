@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import plotly.graph_objects as go
 import typer
@@ -31,8 +31,8 @@ from models.store import compile_spec, spec_of
 from sim.replication.summaries import Replication, Replications
 from sim.verdict.offered_load import load_of
 from traces.errors import InputError
-from traces.run import Run
-from traces.statistics.critical_path import attribution
+from traces.run import Run, StationRow
+from traces.statistics.critical_path import Attribution, attribution
 from traces.statistics.summary import summarise
 from traces.workload.loops import one_loop
 from validate.compare.compare import Comparison, compare
@@ -180,14 +180,14 @@ def _charts(runs: Sequence[tuple[str, Run]]) -> list[Section]:
         if found:
             sections.append(_attribution_section(name, found, colours))
         if run.stations is not None:
-            table = [station for station in run.stations.to_pylist() if station["visits"]]
+            table = [station for station in run.station_rows if station["visits"]]
             heading = f"Stations of {name}" if name else "Stations"
             sections.append(Section(heading, (), [stations_grid(table)], [figures.stations(table)]))
             sections += _routes(name, run, table)
     return sections
 
 
-def _routes(name: str, run: Run, stations: Sequence[dict[str, Any]]) -> list[Section]:
+def _routes(name: str, run: Run, stations: Sequence[StationRow]) -> list[Section]:
     """Draw the routes of a Run that contains its spec and trace."""
     if run.trace is None or "spec" not in run.info:
         return []
@@ -199,7 +199,7 @@ def _routes(name: str, run: Run, stations: Sequence[dict[str, Any]]) -> list[Sec
     return [Section(heading, [_ROUTE], charts=route_figures(network, requests, stations))]
 
 
-def _attribution_section(name: str, found: dict[str, Any], colours: dict[str, str]) -> Section:
+def _attribution_section(name: str, found: Attribution, colours: dict[str, str]) -> Section:
     paragraphs = [words.ATTRIBUTION, *(words.tail_parts(op, bands) for op, bands in found.items())]
     bars = [figures.attribution(op, bands, colours) for op, bands in found.items()]
     heading = f"Tail attribution: {name}" if name else "Tail attribution"

@@ -27,7 +27,7 @@ def command(
     from cli.present import Answer, Outputs, present
     from cli.tables.grid import Grid
     from cli.tables.spec.origins import origin_grids
-    from models.spec.assumptions import assumptions
+    from models.basis.assumptions import assumptions
 
     read = described(spec, trace, profile, assignments)
 

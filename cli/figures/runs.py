@@ -13,7 +13,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from cli.words import LABELS, part, percent, percent_between, seconds
-from traces.run import Run
+from traces.run import Run, StationRow
+from traces.statistics.critical_path import AttributedBand, Attribution
 from traces.statistics.summary import Floats, latencies, subjects_of, tail_points, timeline
 from validate.compare.compare import Comparison
 
@@ -97,7 +98,7 @@ def throughput_over_time(runs: Named) -> go.Figure:
     return with_room(figure)
 
 
-def stations(table: Sequence[dict[str, Any]]) -> go.Figure:
+def stations(table: Sequence[StationRow]) -> go.Figure:
     """Utilisation and mean queue of stations with a finite number of servers, the busiest first."""
     limited = [station for station in table if station["servers"] is not None]
     busiest = sorted(limited, key=lambda station: -station["utilization"])[:_MOST_STATIONS]
@@ -118,13 +119,13 @@ def stations(table: Sequence[dict[str, Any]]) -> go.Figure:
     return figure
 
 
-def role_colours(attributions: Iterable[dict[str, Any]]) -> dict[str, str]:
+def role_colours(attributions: Iterable[Attribution]) -> dict[str, str]:
     """Assign a colour to each role in the attributions; colours repeat after ten roles."""
     roles = {role for ops in attributions for bands in ops.values() for role in bands["p50"]["roles"]}
     return {role: ROLE_COLOURS[i % len(ROLE_COLOURS)] for i, role in enumerate(sorted(roles))}
 
 
-def attribution(op: str, bands: dict[str, Any], colours: dict[str, str]) -> go.Figure:
+def attribution(op: str, bands: dict[str, AttributedBand], colours: dict[str, str]) -> go.Figure:
     """Bar for each quantile of an operation: fractions of waiting and service time by role."""
     figure = dressed(go.Figure(), f"{op}: fraction of latency; waiting is hatched", height=190 + 40 * len(bands))
     mean_s = np.array([band["latency_s"]["mean"] for band in bands.values()])
@@ -154,7 +155,7 @@ def attribution(op: str, bands: dict[str, Any], colours: dict[str, str]) -> go.F
     return figure
 
 
-def _averaged(band: dict[str, Any]) -> str:
+def _averaged(band: AttributedBand) -> str:
     low, high = (seconds(band["latency_s"][end]) for end in ("min", "max"))
     return f"mean of {band['requests']:,} requests, {low} to {high}"
 

@@ -10,7 +10,7 @@ from typing import Any
 from cli.common import say
 from cli.made import profile_notes
 from cli.parse.option import option
-from models.spec.described import DescribedSpec, written_of
+from models.basis.described import DescribedSpec, written_of
 from models.spec.origins import Written
 from models.store import Spec, spec_of
 from traces.errors import InputError

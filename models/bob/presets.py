@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.devices.drive_times import drive_presets
-from models.shared.presets import Preset, Presets
+from models.devices.presets import Preset, Presets
 
 _BLOCK = 1 << 20
 

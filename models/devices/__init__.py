@@ -1,1 +1,1 @@
-"""Drives and their service times."""
+"""Drives and processors: their service times, and presets of them and of other sections."""

@@ -17,8 +17,8 @@ import scipy
 from pydantic import BeforeValidator, Field, model_validator
 
 from models.devices.hdd import Hdd, Seek, rescaled
+from models.devices.presets import PRESETS_OF, Preset, Presets
 from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
-from models.shared.presets import PRESETS_OF, Preset, Presets
 from traces.spec.field_notes import Basis, Unit
 from traces.spec.suggestions import instead
 from traces.spec.units import MOST_COUNT, Bytes, Seconds, parse_fraction

@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field
 
 from models.devices.hdd import Hdd, rescaled
+from models.devices.presets import Preset, Presets, with_preset
 from models.network.service_demand import ServiceDemand
-from models.shared.presets import Preset, Presets, with_preset
 from traces.spec.field_notes import Basis
 from traces.workload.distributions import Strict
 

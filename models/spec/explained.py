@@ -11,8 +11,8 @@ import annotated_types
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from models.devices.presets import presets_of
 from models.network.service_demand import ServiceDemand
-from models.shared.presets import presets_of
 from models.spec.field_paths import Form, nested_specs, paths_of, resolved
 from models.spec.plausibility import range_of, unit_of
 from traces.errors import InputError

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 
 from pydantic import BaseModel
 
+from models.devices.presets import presets_of
 from models.network.service_demand import ServiceDemand
-from models.shared.presets import presets_of
 from models.spec.spec_values import sections_of
 from traces.errors import InputError
 from traces.operations import Op

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from models.devices.presets import PRESETS_OF, presets_of
 from models.network.service_demand import ServiceDemand
-from models.shared.presets import PRESETS_OF, presets_of
 from models.spec.plausibility import unit_of
 from traces.spec.field_notes import Basis, note_of
 

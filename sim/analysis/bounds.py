@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 
@@ -164,7 +163,7 @@ class Bounds:
     until_s: float | None = None
     bound: Bound = "at"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return JSON values, with the fields of the load next to the others."""
         rest = {field.name: to_json(getattr(self, field.name)) for field in fields(self) if field.name != "load"}
         return {**to_json(self.load), **rest}

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from models.basis.assumptions import Assumption, assumptions, free_demands, presets_used, require_demands
+from models.basis.doubts import doubts
 from models.capabilities import Doubt
-from models.spec.assumptions import Assumption, assumptions, free_demands, presets_used, require_demands
-from models.spec.doubts import doubts
 from models.spec.origins import Origin
 from models.spec.plausibility import Implausible, implausible
 from models.store import Spec, compile_spec

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from models.basis.uncertainty import Uncertain, Unknown
 from models.network.descendants import by_route
-from models.spec.uncertainty import Uncertain, Unknown
 from models.store import Spec, compile_spec
 from sim.analysis.overload import sample_of, too_slow
 from traces.errors import InputError

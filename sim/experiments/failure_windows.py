@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.replication.summaries import Replication, Replications
+from sim.replication.summaries import EngineWork, Replication, Replications
 from sim.verdict.offered_load import OfferedLoad, load_of
 from traces.errors import InputError
-from traces.run import Run
+from traces.run import Run, StationRow
 from traces.statistics.summary import QUANTILES, Floats, in_order, quantiles, subjects_of
 from traces.workload.workload import Workload
 
@@ -99,16 +98,16 @@ class WindowedRun:
     Attributes:
         windows: the requests that arrived in each window; throughput counts those that ended in it.
         counts: by operation.
-        engine: ``{"name", "wall_s", "visits"}``.
+        engine: its cost.
         load: what was offered to the whole run; None: not determined.
         stations: rows of its station table.
     """
 
     windows: dict[str, Replication]
     counts: dict[str, Counts]
-    engine: dict[str, Any]
+    engine: EngineWork
     load: OfferedLoad | None
-    stations: list[dict[str, Any]]
+    stations: list[StationRow]
 
 
 def windowed(run: Run, seed: int, times: Times) -> WindowedRun:
@@ -117,8 +116,8 @@ def windowed(run: Run, seed: int, times: Times) -> WindowedRun:
     kept = {
         name: _window(run, seed, start, end, to_the_last=name == last) for name, (start, end) in windows.items()
     }  # fmt: skip
-    stations = [] if run.stations is None else run.stations.to_pylist()
-    return WindowedRun(kept, _counts(run, times.edges_s), run.info["engine"], load_of(run), stations)
+    engine = EngineWork(**run.info["engine"])
+    return WindowedRun(kept, _counts(run, times.edges_s), engine, load_of(run), run.station_rows)
 
 
 def _window(run: Run, seed: int, start_s: float, end_s: float, to_the_last: bool) -> Replication:
@@ -154,8 +153,38 @@ def replications(runs: Sequence[WindowedRun], window: str) -> Replications:
     return Replications(tuple(run.windows[window] for run in runs))
 
 
-def timeline(runs: Sequence[WindowedRun], times: Times) -> dict[str, dict[str, list[float]]]:
-    """Return rates (means over the runs) and quantiles (of their merged samples) of each operation by bin."""
+@dataclass(frozen=True)
+class OpTimeline:
+    """Successes and failures per second (means over the runs) and quantiles of latencies in seconds, by bin."""
+
+    throughput_ops: list[float]
+    errors_ops: list[float]
+    p50: list[float]
+    p99: list[float]
+
+
+@dataclass(frozen=True)
+class FailureTimeline:
+    """Figures over time of each operation, with the failure and without; a value for each bin.
+
+    Attributes:
+        start_s, end_s: edges of the bins.
+    """
+
+    start_s: list[float]
+    end_s: list[float]
+    failing: dict[str, OpTimeline]
+    healthy: dict[str, OpTimeline]
+
+    @staticmethod
+    def of(failing: Sequence[WindowedRun], healthy: Sequence[WindowedRun], times: Times) -> FailureTimeline:
+        """Return the timeline of runs with a failure, and of the same runs without it."""
+        start_s, end_s = times.edges_s[:-1].tolist(), times.edges_s[1:].tolist()
+        return FailureTimeline(start_s, end_s, _timeline(failing, times), _timeline(healthy, times))
+
+
+def _timeline(runs: Sequence[WindowedRun], times: Times) -> dict[str, OpTimeline]:
+    """Return the figures of each operation by bin, with the quantiles of the merged samples of all runs."""
     width_s = np.diff(times.edges_s) * len(runs)
     result = {}
     for op in in_order(op for run in runs for op in run.counts):
@@ -166,9 +195,9 @@ def timeline(runs: Sequence[WindowedRun], times: Times) -> dict[str, dict[str, l
             for part, own in zip(parts, np.split(samples, np.cumsum(run.counts[op].begun)[:-1]), strict=True):
                 part.append(own)
         drawn = np.array([quantiles(np.concatenate(part), [QUANTILES[name] for name in _DRAWN]) for part in parts])
-        result[op] = {
-            "throughput_ops": (np.sum([run.counts[op].ended for run in mine], axis=0) / width_s).tolist(),
-            "errors_ops": (np.sum([run.counts[op].failed for run in mine], axis=0) / width_s).tolist(),
-            **{name: drawn[:, i].tolist() for i, name in enumerate(_DRAWN)},
-        }
+        result[op] = OpTimeline(
+            (np.sum([run.counts[op].ended for run in mine], axis=0) / width_s).tolist(),
+            (np.sum([run.counts[op].failed for run in mine], axis=0) / width_s).tolist(),
+            *drawn.T.tolist(),
+        )
     return result

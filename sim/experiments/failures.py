@@ -13,19 +13,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from models.store import Spec, spec_of
-from sim.experiments.failing import evaluated, refuse_instant_retries, remedies
-from sim.experiments.failure_kinds import Failure
-from sim.experiments.failure_windows import Times, WindowedRun, replications, timeline, windowed
+from sim.experiments.failing import Remedy, evaluated, refuse_instant_retries, remedies
+from sim.experiments.failure_kinds import Event, Failure
+from sim.experiments.failure_result import FailureEffect, Failures, FailureWindow, HealthyWindow
+from sim.experiments.failure_windows import FailureTimeline, Times, WindowedRun, replications, windowed
 from sim.experiments.measures import Measures, difference
-from sim.experiments.probability import Draws
+from sim.experiments.probability import Draws, MetProbability
 from sim.experiments.sweep import Settings
 from sim.experiments.whatif import op_figures, requested_ops
-from sim.json_form import to_json
 from sim.parallel.process_pool import process_map
 from sim.replication.replicate import seed_of
 from sim.replication.slo import UTILIZATION, Slo, overall
 from sim.replication.steadiness import Unsettled
-from sim.replication.summaries import CONFIDENCE, Figure, Replications
+from sim.replication.summaries import CONFIDENCE, EngineWork, Figure, Replications
 from sim.saturation.capacity import capacity_of
 from sim.simulate import simulate
 from sim.verdict.extra_attempts import ExtraAttempts, extra_attempts
@@ -73,26 +73,11 @@ class _Wanted:
 
 def failures(
     experiment: FailureExperiment, *, workers: int = 1, progress: Callable[[int], None] = lambda done: None
-) -> dict[str, Any]:
+) -> Failures:
     """Simulate each failure.
 
     Args:
         progress: called with the number of pairs of runs done.
-
-    Returns:
-        ``{"spec", "at_s", "until_s", "end_s", "slos", "seed", "precision", "confidence", "load", "extra",
-        "unsettled": {window: […]}, "failures": […], "unknowns", "engine": {"name", "wall_s", "visits"}}``; `load` is
-        the verdict on the load of the healthy store, `extra` what retries and hedges cost there, `unsettled` why
-        windows of it are too short (`sim.replication.steadiness`), `unknowns` what is drawn. A failure is
-        ``{"failure", "event", "replications", "precise", "notes", "errors", "remedies", "windows": {"before": …,
-        "during": …, "after": …}, "timeline"}``; `notes` are sentences without a full stop, `errors` is the fraction of
-        the requests that fail during it, `remedies` has the changes of `failing.remedies` with which fewer do, and
-        empty windows are absent. A window is
-        ``{"start_s", "end_s", "ops", "healthy": {"ops"}, "difference", "slo", "slo_figures", "verdict", "met"}``, where
-        `ops` has the figures of each operation as in a point of `whatif.whatif`, `healthy` those without the failure,
-        `difference` the result of `measures.difference`, and `met` a `MetProbability` or None. `timeline` is
-        ``{"start_s", "end_s", "failing": {op: {"throughput_ops", "errors_ops", "p50", "p99"}}, "healthy": …}``, a value
-        for each bin.
 
     Raises:
         InputError: a failure or an objective is wrong, or the store cannot have the failure.
@@ -107,9 +92,9 @@ def failures(
         experiment.draws.check(experiment.slos)
     events = [failure.event(spec, times.at_s, times.until_s) for failure in experiment.failures]
     variants = [_variants(experiment, *both) for both in zip(experiment.failures, events, strict=True)]
-    rows: list[dict[str, Any]] = []
+    effects: list[FailureEffect] = []
     healthy: list[WindowedRun] = []
-    engines: list[dict[str, Any]] = []
+    engines: list[EngineWork] = []
     with process_map(workers) as mapping:
         for failure, event, specs in zip(experiment.failures, events, variants, strict=True):
             pairs: list[_Pair] = []
@@ -123,23 +108,25 @@ def failures(
                     break
             healthy = healthy or [run for _, run in pairs]
             drawn = _drawn(experiment, event, times, mapping)
-            row = _row(failure, event, times, pairs, experiment, drawn)
-            rows.append(row | {"notes": _notes(failure, specs[0]), **_errors(failure, event, row, experiment)})
+            notes = _notes(failure, specs[0])
+            effects.append(_effect(failure, event, times, pairs, experiment, drawn, notes))
     load = _verdict(healthy, spec, settings.seed)
-    return {
-        "spec": experiment.source,
-        **vars(times),
-        "slos": [slo.text for slo in experiment.slos],
-        "seed": settings.seed,
-        "precision": None if settings.precision is None else settings.precision.relative,
-        "confidence": CONFIDENCE,
-        "load": to_json(load),
-        "extra": to_json(_extra(healthy, spec, load)),
-        "unsettled": {} if load is not None and load.overloaded else to_json(_unsettled(healthy)),
-        "failures": rows,
-        "unknowns": [] if experiment.draws is None else to_json(list(experiment.draws.unknowns)),
-        "engine": {"name": settings.engine, **{k: sum(e[k] for e in engines) for k in ("wall_s", "visits")}},
-    }
+    return Failures(
+        experiment.source,
+        times.at_s,
+        times.until_s,
+        times.end_s,
+        list(experiment.slos),
+        settings.seed,
+        None if settings.precision is None else settings.precision.relative,
+        CONFIDENCE,
+        load,
+        _extra(healthy, spec, load),
+        {} if load is not None and load.overloaded else _unsettled(healthy),
+        effects,
+        () if experiment.draws is None else experiment.draws.unknowns,
+        EngineWork.total(settings.engine, engines),
+    )
 
 
 def _verdict(healthy: Sequence[WindowedRun], spec: Spec, seed: int) -> LoadVerdict | None:
@@ -173,7 +160,7 @@ def _extra(healthy: Sequence[WindowedRun], spec: Spec, load: LoadVerdict | None)
 
 
 def _drawn(
-    experiment: FailureExperiment, event: dict[str, Any], times: Times, mapping: Callable[..., Iterable[Any]]
+    experiment: FailureExperiment, event: Event, times: Times, mapping: Callable[..., Iterable[Any]]
 ) -> list[WindowedRun]:
     """Return a run with the failure for each draw that is possible."""
     draws, settings = experiment.draws, experiment.settings
@@ -210,7 +197,7 @@ def _batches(settings: Settings) -> list[int]:
     return [*range(batch, most, batch), most]
 
 
-def _variants(experiment: FailureExperiment, failure: Failure, event: dict[str, Any]) -> tuple[Spec, Spec]:
+def _variants(experiment: FailureExperiment, failure: Failure, event: Event) -> tuple[Spec, Spec]:
     """Return the spec with the failure, and with the failure after the end of the run."""
     later = event | {name: event[name] + _LATER_S for name in ("at", "back_at", "until") if name in event}
     before = list(experiment.data.get("faults") or ())
@@ -223,20 +210,14 @@ def _variants(experiment: FailureExperiment, failure: Failure, event: dict[str, 
     return failing, healthy
 
 
-def _errors(
-    failure: Failure, event: dict[str, Any], row: dict[str, Any], experiment: FailureExperiment
-) -> dict[str, Any]:
-    """Return which fraction of the requests fail during the failure, and what would help."""
-    window = row["windows"]["during"]
-    ops = [figures for op, figures in window["ops"].items() if "." not in op]  # groups are among all requests
-    count = sum(figures["count"] for figures in ops)
-    errors = sum(figures["errors"] for figures in ops) / count if count else 0.0
+def _remedies(failure: Failure, event: Event, during: FailureWindow, experiment: FailureExperiment) -> list[Remedy]:
+    """Return what would help if requests fail during the failure."""
+    errors = during.error_fraction
     if not errors:
-        return {"errors": 0.0, "remedies": []}
+        return []
     data = {**experiment.data, "faults": [*(experiment.data.get("faults") or ()), event]}
-    during = window["start_s"], window["end_s"]
-    found = remedies(data, experiment.source, failure, errors, during, seed_of(experiment.settings.seed, 0))
-    return {"errors": errors, "remedies": to_json(found)}
+    seed = seed_of(experiment.settings.seed, 0)
+    return remedies(data, experiment.source, failure, errors, (during.start_s, during.end_s), seed)
 
 
 def _notes(failure: Failure, failing: Spec) -> list[str]:
@@ -284,57 +265,61 @@ def _wanted(pairs: Sequence[_Pair]) -> _Wanted:
     })  # fmt: skip
 
 
-def _row(
+def _effect(
     failure: Failure,
-    event: dict[str, Any],
+    event: Event,
     times: Times,
     pairs: Sequence[_Pair],
     experiment: FailureExperiment,
     drawn: Sequence[WindowedRun],
-) -> dict[str, Any]:
+    notes: list[str],
+) -> FailureEffect:
     failing, healthy = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     precision = experiment.settings.precision
-    return {
-        "failure": failure.text,
-        "event": event,
-        "replications": len(pairs),
-        "precise": None if precision is None else precision.verdict(_wanted(pairs)).reached,
-        "windows": {
-            name: {"start_s": start, "end_s": end}
-            | _window(failing, healthy, name, experiment.slos)
-            | {"met": _met(drawn, name, experiment)}
-            for name, (start, end) in times.windows.items()
-        },
-        "timeline": {
-            "start_s": times.edges_s[:-1].tolist(),
-            "end_s": times.edges_s[1:].tolist(),
-            "failing": timeline(failing, times),
-            "healthy": timeline(healthy, times),
-        },
+    windows = {
+        name: _window(failing, healthy, name, span_s, experiment, _met(drawn, name, experiment))
+        for name, span_s in times.windows.items()
     }
+    return FailureEffect(
+        failure.text,
+        event,
+        len(pairs),
+        None if precision is None else precision.verdict(_wanted(pairs)).reached,
+        windows,
+        FailureTimeline.of(failing, healthy, times),
+        notes,
+        windows["during"].error_fraction,
+        _remedies(failure, event, windows["during"], experiment),
+    )
 
 
-def _met(drawn: Sequence[WindowedRun], name: str, experiment: FailureExperiment) -> dict[str, Any] | None:
+def _met(drawn: Sequence[WindowedRun], name: str, experiment: FailureExperiment) -> MetProbability | None:
     """Return the probability that the objectives are met in a window."""
     draws = experiment.draws
     if draws is None:
         return None
     points = [Measures.of(replications([run], name)) for run in drawn]
     impossible = [None] * (draws.count - len(points))
-    met: dict[str, Any] = to_json(draws.probability([*points, *impossible], experiment.slos, evaluated))
-    return met
+    return draws.probability([*points, *impossible], experiment.slos, evaluated)
 
 
 def _window(
-    failing: Sequence[WindowedRun], healthy: Sequence[WindowedRun], name: str, slos: Sequence[Slo]
-) -> dict[str, Any]:
+    failing: Sequence[WindowedRun],
+    healthy: Sequence[WindowedRun],
+    name: str,
+    span_s: tuple[float, float],
+    experiment: FailureExperiment,
+    met: MetProbability | None,
+) -> FailureWindow:
     with_it, without = (Measures.of(replications(runs, name)) for runs in (failing, healthy))
-    results = {slo.text: evaluated(slo, with_it) for slo in slos}
-    return {
-        "ops": to_json({op: op_figures(with_it, op) for op in with_it.ops}),
-        "healthy": {"ops": to_json({op: op_figures(without, op) for op in without.ops})},
-        "difference": to_json(difference(without, with_it)),
-        "slo": {text: result.verdict for text, result in results.items()},
-        "slo_figures": {text: {k: vars(r)[k] for k in ("value", "low", "high")} for text, r in results.items()},
-        "verdict": overall([result.verdict for result in results.values()]),
-    }
+    results = {slo.text: evaluated(slo, with_it) for slo in experiment.slos}
+    return FailureWindow(
+        *span_s,
+        {op: op_figures(with_it, op) for op in with_it.ops},
+        HealthyWindow({op: op_figures(without, op) for op in without.ops}),
+        difference(without, with_it),
+        {text: result.verdict for text, result in results.items()},
+        {text: result.interval for text, result in results.items()},
+        overall([result.verdict for result in results.values()]),
+        met,
+    )

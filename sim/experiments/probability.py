@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from models.spec.described import DescribedSpec
-from models.spec.uncertainty import Unknown
+from models.basis.described import DescribedSpec
+from models.basis.uncertainty import Unknown
 from models.store import Spec
 from sim.experiments.measures import Measures
 from sim.experiments.sweep import Point, Settings

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from models.spec.uncertainty import Uncertain, Unknown
+from models.basis.uncertainty import Uncertain, Unknown
 from models.store import Spec
 from sim.experiments.measures import Measures
 from sim.experiments.probability import LEAST_DRAWS, band_of, check_level, refuse_known

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from models.basis.described import DescribedSpec
+from models.basis.uncertainty import Unknown
 from models.shared.prices import cost
-from models.spec.described import DescribedSpec
 from models.spec.field_paths import resolved
-from models.spec.uncertainty import Unknown
 from models.store import Spec, compile_spec, spec_of
 from sim.experiments.measures import Measures, difference, extra_attempts_of
 from sim.experiments.probability import Draws, MetProbability

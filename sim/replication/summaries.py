@@ -38,8 +38,18 @@ from sim.run_course import steady_by_design
 from sim.saturation.capacity import Capacity
 from sim.verdict.offered_load import OfferedLoad
 from sim.verdict.verdict import LoadVerdict, verdict_of
-from traces.run import Run
-from traces.statistics.summary import QUANTILES, Floats, describe, in_order, merged_latencies, summarise, too_few
+from traces.run import Run, StationRow
+from traces.statistics.summary import (
+    NO_REQUESTS,
+    QUANTILES,
+    Floats,
+    RunSummary,
+    describe,
+    in_order,
+    merged_latencies,
+    summarise,
+    too_few,
+)
 
 RATES = ("throughput_ops", "throughput_bytes")
 FIGURES = (*RATES, "mean", *QUANTILES)
@@ -224,9 +234,9 @@ class Replication:
     """
 
     seed: int
-    summary: dict[str, Any]
+    summary: RunSummary
     latency_s: dict[str, Floats]
-    stations: list[dict[str, Any]]
+    stations: list[StationRow]
     info: dict[str, Any]
     attempts: float
     load: OfferedLoad | None = None
@@ -235,10 +245,10 @@ class Replication:
     @staticmethod
     def of(run: Run, seed: int, load: OfferedLoad | None = None) -> Replication:
         """Summarise the Run with this seed and load."""
-        stations = [] if run.stations is None else run.stations.to_pylist()
         attempts = float(run.column("attempts").mean()) if len(run) else math.nan
         parts = parts_of(run) if steady_by_design(run.info) else {}
-        return Replication(seed, summarise(run), merged_latencies([run]), stations, run.info, attempts, load, parts)
+        latency_s = merged_latencies([run])
+        return Replication(seed, summarise(run), latency_s, run.station_rows, run.info, attempts, load, parts)
 
 
 @dataclass(frozen=True)
@@ -267,9 +277,12 @@ class Replications:
         return {op: self._figures_of(op) for op in ops}
 
     def _figures_of(self, op: str) -> dict[str, Figure]:
-        summaries = [run.summary["ops"].get(op, _ABSENT) for run in self.runs]
+        summaries = [run.summary["ops"].get(op, NO_REQUESTS) for run in self.runs]
         merged = describe(np.concatenate([run.latency_s[op] for run in self.runs if op in run.latency_s]))
-        rates = {name: _mean([s[name] for s in summaries]) for name in RATES}
+        rates = {
+            "throughput_ops": _mean([s["throughput_ops"] for s in summaries]),
+            "throughput_bytes": _mean([s["throughput_bytes"] for s in summaries]),
+        }
         own = {name: np.array([s["latency_s"].get(name, math.nan) for s in summaries]) for name in merged}
         # The true minimum and maximum may lie beyond any number of samples, so they have no interval.
         own |= {name: np.full(len(self), math.nan) for name in ("min", "max")}
@@ -327,13 +340,10 @@ class Replications:
             too_few(sum(s["count"] - s["errors"] for s in summaries)),
         )
 
-    def _station(self, first: dict[str, Any], confidence: float) -> StationSummary:
+    def _station(self, first: StationRow, confidence: float) -> StationSummary:
         rows = [row for run in self.runs for row in run.stations if row["name"] == first["name"]]
         utilization, queue = (_mean([r[f] for r in rows]).interval(confidence) for f in ("utilization", "mean_queue"))
         return StationSummary(first["name"], first["role"], utilization, queue, first["servers"])
-
-
-_ABSENT: dict[str, Any] = dict.fromkeys(RATES, math.nan) | {"latency_s": {}}
 
 
 def _mean(each: list[float]) -> Figure:

@@ -33,7 +33,7 @@ from sim.verdict.first_saturated import BUSY, FULL, TOLERATED, Saturation, satur
 from sim.verdict.offered_load import OfferedLoad, load_of
 from sim.verdict.stretches import FailingStretch, Jam, Slump
 from traces.errors import InputError
-from traces.run import Run
+from traces.run import Run, StationRow
 from traces.statistics.summary import in_order
 
 LoadStatus = Literal["healthy", "near saturation", "saturated", "degraded", "overloaded", "failing"]
@@ -144,11 +144,11 @@ def _op_from_json(data: Mapping[str, Any]) -> OpVerdict:
 def verdict_on_run(run: Run, capacity: Capacity | None) -> LoadVerdict | None:
     """Return the verdict on a simulated Run; None: it has no trace, no stations or no requests."""
     load = load_of(run)
-    return None if load is None or run.stations is None else verdict_of([load], [run.stations.to_pylist()], capacity)
+    return None if load is None or run.stations is None else verdict_of([load], [run.station_rows], capacity)
 
 
 def verdict_of(
-    loads: Sequence[OfferedLoad], stations: Sequence[Sequence[Mapping[str, Any]]], capacity: Capacity | None
+    loads: Sequence[OfferedLoad], stations: Sequence[Sequence[StationRow]], capacity: Capacity | None
 ) -> LoadVerdict:
     """Return the verdict on Runs of the same spec.
 

@@ -8,7 +8,7 @@ import pytest
 
 from cli.parse.spec import described
 from cli.tables.spec.origins import implausible_text
-from models.spec.doubts import doubts
+from models.basis.doubts import doubts
 from models.spec.origins import origins_of
 from models.spec.plausibility import implausible
 from models.store import spec_of, store_named

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from models.basis.preset_list import all_presets
 from models.spec.explained import Explained
 from models.spec.explained import explained as explained_fields
 from models.spec.field_paths import paths_of
 from models.spec.plausibility import implausible
-from models.spec.preset_list import all_presets
 from models.store import load_spec, names, spec_of, store_named
 from tests.paths import EXAMPLES
 from tests.specs import minio

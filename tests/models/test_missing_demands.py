@@ -4,7 +4,7 @@ import pytest
 
 import tests.stores.caching_proxy
 import tests.stores.fifo_disk  # noqa: F401  # registers the store
-from models.spec.assumptions import assumptions, free_demands, ops_of, require_demands
+from models.basis.assumptions import assumptions, free_demands, ops_of, require_demands
 from models.spec.origins import origins_of
 from models.store import compile_spec, spec_of
 from tests.specs import minio

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.spec.assumptions import assumptions
+from models.basis.assumptions import assumptions
+from models.basis.uncertainty import Uncertain, Unknown, _fractions, uncertain
 from models.spec.field_paths import paths_of
 from models.spec.origins import Written, origins_of
 from models.spec.spec_values import parts_of, with_part
-from models.spec.uncertainty import Uncertain, Unknown, _fractions, uncertain
 from models.store import MODULES, Spec, spec_of, store_named
 from sim.experiments.probability import band_of
 from sim.simulate import simulate

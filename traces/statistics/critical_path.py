@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,25 @@ CLIENT_LAG = "client lag"
 _FEWEST = 10
 
 
+class AttributedBand(TypedDict):
+    """The latency around a quantile.
+
+    Attributes:
+        requests: their number in the band.
+        latency_s: their ``mean``, ``min`` and ``max``.
+        roles: mean ``waiting_s`` and ``service_s`` per request at stations of each role on the critical path. They add
+            up to the mean latency.
+    """
+
+    requests: int
+    latency_s: dict[str, float]
+    roles: dict[str, dict[str, float]]
+
+
+Attribution = dict[str, dict[str, AttributedBand]]
+"""Bands by operation and quantile."""
+
+
 @dataclass(frozen=True)
 class _Path:
     """The columns of a critical-path table, each of shape (rows,); `role` is an index into `roles`."""
@@ -32,20 +51,16 @@ class _Path:
     roles: list[str]
 
 
-def attribution(run: Run) -> dict[str, dict[str, Any]]:
+def attribution(run: Run) -> Attribution:
     """Break down the latency around each of the quantiles `ATTRIBUTED`, by operation.
 
     The single request at a quantile says little, so a band of ranks around it is averaged: of an operation's n
     successful requests, ordered by latency (ties by row), those with ranks from (p - h) n to (p + h) n, where h is the
     half-width in `ATTRIBUTED`. So p50 covers the requests between p45 and p55, p99 those between p98.5 and p99.5.
 
-    Returns:
-        ``{"GET": {"p50": {"requests", "latency_s": {"mean", "min", "max"}, "roles": {"host cpu": {"waiting_s",
-        "service_s"}, …}}, …}, …}``: the number of requests in the band, their latencies, and the mean waiting and
-        service time per request at stations of each role on the critical path, in seconds. `CLIENT_LAG` and
-        `EARLIER_ATTEMPTS` count as roles. The parts of a band add up to its mean latency. Left out are roles without
-        time in any band of the operation, quantiles whose band would have fewer than 10 requests (p50 and p90 need 100
-        requests, p99 1000, p99_9 10,000), and operations without any quantile. Empty if the Run has no critical path.
+    `CLIENT_LAG` and `EARLIER_ATTEMPTS` count as roles. Left out are roles without time in any band of the operation,
+    quantiles whose band would have fewer than 10 requests (p50 and p90 need 100 requests, p99 1000, p99_9 10,000), and
+    operations without any quantile. Empty if the Run has no critical path.
     """
     if run.critical_path is None:
         return {}
@@ -60,7 +75,7 @@ def _path(table: pa.Table) -> _Path:
     return _Path(request, role.indices.to_numpy(), waiting_s, service_s, role.dictionary.to_pylist())
 
 
-def _of_op(run: Run, path: _Path, op: str) -> dict[str, Any]:
+def _of_op(run: Run, path: _Path, op: str) -> dict[str, AttributedBand]:
     done = np.flatnonzero(run.has(op) & ~run.failed)
     ranked = done[np.argsort(run.latency_s[done], kind="stable")]
     around = {name: _around(ranked, QUANTILES[name], half) for name, half in ATTRIBUTED.items()}
@@ -77,7 +92,7 @@ def _around(ranked: NDArray[np.int64], p: float, half: float) -> NDArray[np.int6
     return ranked[round((p - half) * n) : round((p + half) * n)] if 2 * half * n >= _FEWEST else ranked[:0]
 
 
-def _band(run: Run, path: _Path, rows: NDArray[np.int64]) -> dict[str, Any]:
+def _band(run: Run, path: _Path, rows: NDArray[np.int64]) -> AttributedBand:
     inside = np.zeros(len(run), bool)
     inside[rows] = True
     visited = np.flatnonzero(inside[path.request])

@@ -6,9 +6,10 @@ Statistician 50(4), 1996): interpolated linearly between the order statistics ar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,22 +38,47 @@ def too_few(count: int) -> list[str]:
     return [name for name in QUANTILES if count < requests_for(name)]
 
 
-def summarise(run: Run) -> dict[str, Any]:
-    """Compute the summary statistics of a Run by operation.
+class RunOpSummary(TypedDict):
+    """The figures of an operation in a Run.
 
-    Returns:
-        ``{"ops": {"GET": {"count", "errors", "throughput_ops", "throughput_bytes", "latency_s": {"mean", "min",
-        "p25", "p50", "p75", "p90", "p95", "p99", "p99_9", "max"}}, …}, "duration_s"}``. `count` is the number of
-        requests of the operation, `errors` the number of those that failed. Latencies are those of successful requests,
-        in seconds from the intended start; NaN if there are none. Throughput is that of successful requests over the
-        time of their phase (`span_s`), which is the whole Run unless operations follow each other. Operations without
-        requests are absent. If the Run has groups of clients, the operations of all requests are followed by those of
-        each group, named ``backup.PUT``.
+    Attributes:
+        count, errors: numbers of requests, and of those that failed.
+        throughput_ops, throughput_bytes: of successful requests per second, over the time of their phase (`span_s`),
+            which is the whole Run unless operations follow each other.
+        latency_s: ``mean``, ``min``, `QUANTILES` and ``max`` of successful requests, from the intended start; NaN
+            without any.
     """
+
+    count: int
+    errors: int
+    throughput_ops: float
+    throughput_bytes: float
+    latency_s: dict[str, float]
+
+
+NO_REQUESTS = RunOpSummary(count=0, errors=0, throughput_ops=math.nan, throughput_bytes=math.nan, latency_s={})
+"""The figures of an operation that is absent."""
+
+
+class RunSummary(TypedDict):
+    """The figures of a Run.
+
+    Attributes:
+        ops: by operation, of those that have requests. If the Run has groups of clients, the operations of all requests
+            are followed by those of each group, named ``backup.PUT``.
+        duration_s: from the first start to the last end.
+    """
+
+    ops: dict[str, RunOpSummary]
+    duration_s: float
+
+
+def summarise(run: Run) -> RunSummary:
+    """Compute the summary statistics of a Run by operation."""
     return {"ops": {op: _summary(run, op) for op in subjects_of(run)}, "duration_s": run.duration_s}
 
 
-def _summary(run: Run, op: str) -> dict[str, Any]:
+def _summary(run: Run, op: str) -> RunOpSummary:
     issued = run.has(op)
     done = issued & ~run.failed
     begin_s, end_s = span_s(run, op)

@@ -18,7 +18,17 @@ import numpy as np
 from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.bootstrap import Resamples, interval, resample
-from traces.statistics.summary import QUANTILES, Floats, in_order, latencies, ops_of, quantiles, subjects_of, summarise
+from traces.statistics.summary import (
+    NO_REQUESTS,
+    QUANTILES,
+    Floats,
+    in_order,
+    latencies,
+    ops_of,
+    quantiles,
+    subjects_of,
+    summarise,
+)
 
 COMPARED = ("p50", "p90", "p95", "p99", "p99_9")
 """The quantiles to compare, if both sides have enough samples."""
@@ -39,7 +49,7 @@ class Measure:
     log_ratio: float
     interval: tuple[float, float]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the fields as JSON values."""
         return {"a": self.a, "b": self.b, "log_ratio": self.log_ratio, "interval": list(self.interval)}
 
@@ -58,7 +68,7 @@ class Distances:
     w1: float
     w1_interval: tuple[float, float]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the distances by name."""
         return {"ks": self.ks, "w1": {"value": self.w1, "interval": list(self.w1_interval)}}
 
@@ -87,9 +97,9 @@ class OpComparison:
         """``agree`` or ``differ``."""
         return "differ" if self.differs_in else "agree"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the fields as JSON values; no measures or distances if a side has no successful request."""
-        result: dict[str, Any] = {
+        result: dict[str, object] = {
             "count": dict(zip("ab", self.counts, strict=True)),
             "errors": dict(zip("ab", self.errors, strict=True)),
         }
@@ -114,7 +124,7 @@ class Comparison:
         """``differ`` if an operation differs, else ``agree``."""
         return "differ" if any(result.differs_in for result in self.ops.values()) else "agree"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the fields, those of each operation, and the verdict as JSON values."""
         return {
             "reference": "b",
@@ -167,8 +177,8 @@ def compare(
 def _compare_op(
     op: str, a: Run, b: Run, tolerance: float, confidence: float, seed: int, progress: Callable[[float], None]
 ) -> OpComparison:
-    figures = [summarise(run)["ops"].get(op, {"count": 0, "errors": 0}) for run in (a, b)]
-    counts, errors = ((figures[0][key], figures[1][key]) for key in ("count", "errors"))
+    figures = [summarise(run)["ops"].get(op, NO_REQUESTS) for run in (a, b)]
+    counts, errors = (figures[0]["count"], figures[1]["count"]), (figures[0]["errors"], figures[1]["errors"])
     done = [count - failed for count, failed in zip(counts, errors, strict=True)]
     if not all(done):
         return OpComparison(counts, errors, {}, None, ("count",) if any(done) or not all(counts) else (), ())

@@ -79,7 +79,7 @@ def figures_of(parts: Mapping[str, Run], labels: Sequence[Label], cpu_s: Mapping
         figures = ops[part].get(op)
         if figures is None:
             return float("nan")
-        return float(figures[name] if name == THROUGHPUT else figures["latency_s"][name])
+        return float(figures["throughput_ops"] if name == THROUGHPUT else figures["latency_s"][name])
 
     values = np.array([value(label) for label in labels])
     return np.log(np.where(values > 0, values, np.nan))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from traces.run import Run
-from validate.replay.schedule import LATE_S
+from validate.replay.schedule import LATE_S, Schedule
 
 MOST_OTHER = 0.08
 """Maximum fraction of all cores' time used by neither client nor server. Quiet measurements of MinIO show up to 0.045,
@@ -55,17 +54,15 @@ def other_share(run: Run) -> float | None:
     return None if value is None or (cpu.get("server_s") is None and not remote) else float(value)
 
 
-def crowded(schedule: dict[str, Any], max_in_flight: int | None) -> bool:
+def crowded(schedule: Schedule, max_in_flight: int | None) -> bool:
     """Whether the maximum number of requests was in progress, so that the store is the cause of late starts."""
     return max_in_flight is not None and schedule["in_flight_max"] >= max_in_flight
 
 
-def late_sentence(schedule: dict[str, Any], client: ClientMachine) -> str:
+def late_sentence(schedule: Schedule, client: ClientMachine) -> str:
     """Return how late the requests of a schedule that was not kept started, and why.
 
-    Args:
-        schedule: the result of `validate.replay.schedule.schedule_of`.
-        client: the client and its machine.
+    `client`: the client and its machine.
     """
     late = (
         f"{100 * schedule['late_share']:.3g} % of the requests started more than {LATE_S * 1e3:g} ms behind schedule "
@@ -74,7 +71,7 @@ def late_sentence(schedule: dict[str, Any], client: ClientMachine) -> str:
     return f"{late}; {'; '.join(_causes(schedule, client))}"
 
 
-def _causes(schedule: dict[str, Any], client: ClientMachine) -> list[str]:
+def _causes(schedule: Schedule, client: ClientMachine) -> list[str]:
     causes = []
     if crowded(schedule, client.max_in_flight):
         causes.append(
@@ -85,11 +82,11 @@ def _causes(schedule: dict[str, Any], client: ClientMachine) -> list[str]:
     return causes or [_client_cause(schedule, client)]
 
 
-def _client_cause(schedule: dict[str, Any], client: ClientMachine) -> str:
+def _client_cause(schedule: Schedule, client: ClientMachine) -> str:
     intended, ratio = schedule["intended_ops"], schedule["rate_ratio"]
     what = "the client could not start its requests on time"
     if intended is not None:
-        reached = f" (it reached {schedule['achieved_ops']:.4g}/s)" if ratio < 0.995 else ""
+        reached = f" (it reached {schedule['achieved_ops']:.4g}/s)" if ratio is not None and ratio < 0.995 else ""
         what = f"the client could not issue {intended:.4g}/s on time{reached}"
     several = f"{client.processes} process{'' if client.processes == 1 else 'es'}"
     if client.cores is None:

@@ -9,7 +9,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psutil
@@ -97,7 +96,7 @@ def cpu_usage(before: CpuSample, after: CpuSample, requests: int) -> dict[str, f
     }
 
 
-def environment() -> dict[str, Any]:
+def environment() -> dict[str, object]:
     """The machine a measurement ran on: cores, CPU model, kernel, memory, load average at this moment."""
     return {
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -62,7 +61,7 @@ class RunQuality:
     """
 
     issues: Mapping[str, str]
-    figures: Mapping[str, Mapping[str, Any]]
+    figures: Mapping[str, Mapping[str, object]]
 
     @property
     def usable(self) -> bool:
@@ -80,7 +79,7 @@ class RunQuality:
         return [f"{kind}: {sentence}" for kind, sentence in self.issues.items() if kind in WARNED]
 
 
-CheckResult = tuple[dict[str, Any], str | None]
+CheckResult = tuple[Mapping[str, object], str | None]
 """The figures of a check, and the quality issue as a sentence, or None."""
 
 

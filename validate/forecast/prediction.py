@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -50,7 +49,7 @@ class Deviation:
     repeatability: float | None = None
     verdict: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the fields as JSON values; without those that are None, except for the repeatability."""
         verdict = {} if self.verdict is None else {"verdict": self.verdict}
         return {
@@ -60,7 +59,7 @@ class Deviation:
             **verdict,
         }
 
-    def _own(self) -> dict[str, Any]:
+    def _own(self) -> dict[str, object]:
         return {"error": self.error} | ({} if self.interval is None else {"interval": list(self.interval)})
 
 
@@ -79,7 +78,7 @@ class Ratio(Deviation):
     log_ratio: float
     interval: tuple[float, float]
 
-    def _own(self) -> dict[str, Any]:
+    def _own(self) -> dict[str, object]:
         ratio = {"predicted": self.predicted, "measured": self.measured, "log_ratio": self.log_ratio}
         return {**ratio, "interval": list(self.interval), "error": self.error}
 
@@ -114,9 +113,9 @@ class OpPrediction:
         """Ratios and distances, by figure."""
         return {**self.ratios, **self.distances}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the fields as JSON values, with the latencies in an object of their own."""
-        result: dict[str, Any] = {"count": asdict(self.count), "errors": asdict(self.errors)}
+        result: dict[str, object] = {"count": asdict(self.count), "errors": asdict(self.errors)}
         ratios = {figure: ratio.to_json() for figure, ratio in self.ratios.items()}
         if ratios:
             result["throughput_ops"] = ratios.pop("throughput_ops")

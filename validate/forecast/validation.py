@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class CheckedRun:
     configuration: str | None
     fitted: bool
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the fields as JSON values."""
         quality = {"usable": self.quality.usable, **asdict(self.quality)}
         return {"run": self.run, **quality, "configuration": self.configuration, "fitted": self.fitted}
@@ -73,7 +73,7 @@ class Configuration:
     fitted: bool
     ops: Mapping[str, OpPrediction]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the fields as JSON values."""
         ops = {op: prediction.to_json() for op, prediction in self.ops.items()}
         return {
@@ -114,7 +114,7 @@ class FigureSummary:
     worst: Worst | None = None
     verdict: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the fields as JSON values."""
         return asdict(self)
 
@@ -142,7 +142,7 @@ class Validation:
             return "nothing held out"
         return "fail" if "beyond" in verdicts else "pass"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the fields, the factor of the repeatability, and the verdict as JSON values."""
         return {
             "runs": [run.to_json() for run in self.runs],

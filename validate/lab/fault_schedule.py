@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from traces.errors import InputError
 from validate.lab import staging
@@ -64,7 +64,7 @@ class FaultSchedule:
                 return
             time.sleep(_POLL_S)
 
-    def facts(self, zero_at: float, end_at: float) -> dict[str, Any]:
+    def facts(self, zero_at: float, end_at: float) -> dict[str, object]:
         """Return the faults in force between two times (s since 1970), whoever staged them, from the first on.
 
         Returns:

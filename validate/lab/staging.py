@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from traces.errors import InputError
 from traces.tables import atomic_file
@@ -47,7 +46,7 @@ class Staged:
     began_at: float
     ended_at: float | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the fault as written, and its times."""
         return {"fault": self.fault.what, "began_at": self.began_at, "ended_at": self.ended_at}
 

@@ -213,7 +213,7 @@ class Store:
         return Target(*where, pids, urls, self.version, self.name, self.facts, devices)
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Its hosts and drives, the shape of its box and its options, as a Run records them."""
         box = self.box
         form = self.form
@@ -251,7 +251,7 @@ class RequestTrace(Protocol):
         """Write a line for each request, without credentials and signatures, in a format that `traces.readers` has."""
 
 
-FaultEvent = Callable[[Store, LabFault, float, float | None], dict[str, Any] | None]
+FaultEvent = Callable[[Store, LabFault, float, float | None], dict[str, object] | None]
 """Returns a fault of the lab in the words of a spec."""
 
 

@@ -9,17 +9,24 @@ from typing import Any
 
 import numpy as np
 
+from models.basis.uncertainty import Unknown, uncertain
 from models.spec.origins import Written, origins_of
-from models.spec.uncertainty import Unknown, uncertain
 from models.store import Spec, spec_of
 from sim.experiments.probability import band_of
-from sim.json_form import to_json
 from sim.parallel.process_pool import process_map
 from sim.replication.replicate import seed_of
 from sim.simulate import simulate
 from traces.errors import InputError
 from traces.spec.spec_file import load_mapping, override
 from validate.reference.by_case import statements_of
+from validate.reference.case_forecast import (
+    BandCoverage,
+    CaseErrors,
+    CaseForecast,
+    CheckedStatement,
+    RowErrors,
+    RowForecast,
+)
 from validate.reference.cases import Case, UserTable, spec_file
 from validate.reference.figures import figure, figures_of_spec, first_half, is_tail
 from validate.reference.nic_limits import nic_notes
@@ -54,7 +61,7 @@ def forecast(
     draws: int | None = None,
     workers: int = 1,
     progress: Callable[[float], None] | None = None,
-) -> dict[str, Any]:
+) -> CaseForecast:
     """Predict all rows of a case, or of a user's table.
 
     Args:
@@ -67,21 +74,6 @@ def forecast(
         draws: number of draws, each of a simulation of at most 200,000 requests; None: 20.
         workers: number of processes.
         progress: called with the fraction done.
-
-    Returns:
-        ``{"name", "source", "spec", "replications", "rows": [{"table", "op", "set", "used_in_fit", "unseen", "remark",
-        "measured", "predicted", "range", "noise", "ratio", "measured_s", "simulated_s", "doubling"}], "error":
-        {"figure", "all", "used_in_fit", "held_out"}, "statements": [{"text", "part", "holds", "evidence"}], "notes":
-        [str]}``.
-        `predicted` is the median over the replications and `range` its 5 and 95 % quantiles, `noise` the standard
-        error of its logarithm (null for one replication), `ratio` predicted / measured, all by figure. `measured_s` and
-        `simulated_s` are the lengths of measurement and simulation (null if not published, or not simulated), and
-        `doubling` is by what factor a quantile from p90 on grows from the first half of the simulation to all of it.
-        Errors are exp(|log ratio|) - 1 of the evaluated figures: ``{"rows", "median",
-        "worst"}``, null without rows; `figure` is null if more than one figure is evaluated. `notes` name published
-        throughputs that need more than the NICs of the spec. With `uncertainty`, rows have a `band` and what of it is
-        `covered` by figure, and there is ``"uncertainty": {"level", "draws", "covered", "figures", "unknowns"}`` with
-        the numbers of evaluated figures of the rows that were not fitted.
 
     Raises:
         InputError: the spec is missing, or an assignment is invalid.
@@ -96,34 +88,36 @@ def forecast(
     wanted += [variant for statement in statements for variant in statement.variants.values()]
     of_values = _Draws(seed, 0 if uncertainty is None else drawn)
     samples, unknowns = _samples(case, wanted, tuple(assignments), seeds, of_values, workers, progress)
-    pairs = [(row, _row_result(row, samples[i].nominal)) for i, row in enumerate(case.rows)]
+    level = uncertainty if unknowns else None
+    rows = [_row_forecast(row, each, level) for row, each in zip(case.rows, samples, strict=False)]
+    pairs = list(zip(case.rows, rows, strict=True))
     found = iter(each.nominal.values for each in samples[len(case.rows) :])
     evaluated = {name for row in case.rows for name in row.evaluated}
-    error = {
-        "figure": evaluated.pop() if len(evaluated) == 1 else None,
-        "all": _error(pairs),
-        "used_in_fit": _error([(row, result) for row, result in pairs if row.used_in_fit]),
-        "held_out": _error([(row, result) for row, result in pairs if not row.used_in_fit]),
-    }
-    notes = nic_notes(case.data, str(case.spec), case.rows, assignments, [found["predicted"] for _, found in pairs])
-    result = {
-        "name": case.name,
-        "source": case.source,
-        "spec": case.spec.name,
-        "replications": count,
-        "rows": [result for _, result in pairs],
-        "error": error,
-        "statements": [_checked(statement, found) for statement in statements],
-        "notes": notes,
-    }
-    if uncertainty is None or not unknowns:
-        return result
-    for (row, of_row), each in zip(pairs, samples, strict=False):
-        of_row |= _row_band(row, each.drawn, uncertainty) if each.drawn else {}
-    held_out = [(row, of_row["covered"]) for row, of_row in pairs if not row.used_in_fit and "covered" in of_row]
+    error = CaseErrors(
+        evaluated.pop() if len(evaluated) == 1 else None,
+        _errors(pairs),
+        _errors([(row, result) for row, result in pairs if row.used_in_fit]),
+        _errors([(row, result) for row, result in pairs if not row.used_in_fit]),
+    )
+    return CaseForecast(
+        case.name,
+        case.source,
+        case.spec.name,
+        count,
+        rows,
+        error,
+        [_checked(statement, found) for statement in statements],
+        nic_notes(case.data, str(case.spec), case.rows, assignments, [row.predicted for row in rows]),
+        None if level is None else _coverage(pairs, level, drawn, unknowns),
+    )
+
+
+def _coverage(
+    pairs: Sequence[tuple[Row, RowForecast]], level: float, draws: int, unknowns: list[Unknown]
+) -> BandCoverage:
+    held_out = [(row, result.covered) for row, result in pairs if not row.used_in_fit and result.covered is not None]
     covered = [of_row[name] for row, of_row in held_out for name in row.evaluated]
-    counts = {"covered": sum(covered), "figures": len(covered)}
-    return result | {"uncertainty": {"level": uncertainty, "draws": drawn, **counts, "unknowns": to_json(unknowns)}}
+    return BandCoverage(level, draws, sum(covered), len(covered), unknowns)
 
 
 @dataclass(frozen=True)
@@ -252,34 +246,41 @@ def _simulated(job: _Job, spec: Spec, seeds: Sequence[int]) -> list[_Sampled]:
     return result
 
 
-def _checked(statement: Statement, found: Iterator[Samples]) -> dict[str, Any]:
+def _checked(statement: Statement, found: Iterator[Samples]) -> CheckedStatement:
     values = {}
     for label, variant in statement.variants.items():
         samples = next(found)
         values[label] = float(np.median(samples[variant.figures[0]]))
     holds, evidence = statement.check(values)
-    return {"text": statement.text, "part": statement.part, "holds": holds, "evidence": evidence}
+    return CheckedStatement(statement.text, statement.part, holds, evidence)
 
 
-def _row_result(row: Row, sampled: _Sampled) -> dict[str, Any]:
-    samples = sampled.values
+def _row_forecast(row: Row, figures: _Figures, level: float | None) -> RowForecast:
+    """Return the prediction of a row, with bands that contain a fraction `level` of its draws, if it has any."""
+    nominal, samples = figures.nominal, figures.nominal.values
     predicted = {name: float(np.median(samples[name])) for name in row.measured}
-    return {
-        "table": row.table,
-        "op": row.op,
-        "set": dict(row.settings),
-        "used_in_fit": row.used_in_fit,
-        "unseen": row.unseen,
-        "remark": row.remark,
-        "measured": dict(row.measured),
-        "predicted": predicted,
-        "range": {name: np.quantile(samples[name], RANGE).tolist() for name in row.measured},
-        "noise": {name: noise_of(samples[name]) for name in row.measured},
-        "ratio": {name: predicted[name] / value for name, value in row.measured.items()},
-        "measured_s": row.measured_s,
-        "simulated_s": float(np.median(sampled.simulated_s)) if sampled.simulated_s else None,
-        "doubling": {name: predicted[name] / float(np.median(half)) for name, half in sampled.halves.items()},
-    }
+    band = covered = None
+    if level is not None and figures.drawn:
+        band = {name: band_of(figures.drawn[name], level) for name in row.measured}
+        covered = {name: band[name][0] <= value <= band[name][1] for name, value in row.measured.items()}
+    return RowForecast(
+        table=row.table,
+        op=row.op,
+        set=dict(row.settings),
+        used_in_fit=row.used_in_fit,
+        unseen=row.unseen,
+        remark=row.remark,
+        measured=dict(row.measured),
+        predicted=predicted,
+        range={name: np.quantile(samples[name], RANGE).tolist() for name in row.measured},
+        noise={name: noise_of(samples[name]) for name in row.measured},
+        ratio={name: predicted[name] / value for name, value in row.measured.items()},
+        measured_s=row.measured_s,
+        simulated_s=float(np.median(nominal.simulated_s)) if nominal.simulated_s else None,
+        doubling={name: predicted[name] / float(np.median(half)) for name, half in nominal.halves.items()},
+        band=band,
+        covered=covered,
+    )
 
 
 def noise_of(samples: Sequence[float]) -> float | None:
@@ -289,15 +290,9 @@ def noise_of(samples: Sequence[float]) -> float | None:
     return float(np.std(np.log(np.maximum(samples, LEAST)), ddof=1)) / math.sqrt(len(samples))
 
 
-def _row_band(row: Row, drawn: Samples, level: float) -> dict[str, Any]:
-    band = {name: band_of(drawn[name], level) for name in row.measured}
-    covered = {name: band[name][0] <= value <= band[name][1] for name, value in row.measured.items()}
-    return {"band": {name: list(ends) for name, ends in band.items()}, "covered": covered}
-
-
-def _error(rows: Sequence[tuple[Row, dict[str, Any]]]) -> dict[str, Any]:
-    ratios = [result["ratio"][name] for row, result in rows for name in row.evaluated]
+def _errors(pairs: Sequence[tuple[Row, RowForecast]]) -> RowErrors:
+    ratios = [result.ratio[name] for row, result in pairs for name in row.evaluated]
     if not ratios:
-        return {"rows": 0, "median": None, "worst": None}
+        return RowErrors(0, None, None)
     errors = np.expm1(np.abs(np.log(np.maximum(ratios, LEAST))))
-    return {"rows": len(rows), "median": float(np.median(errors)), "worst": float(errors.max())}
+    return RowErrors(len(pairs), float(np.median(errors)), float(errors.max()))

@@ -11,7 +11,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +46,7 @@ class BucketRecord:
         """Record that a bucket was not made by this replay."""
         self._write({"withdrawn": bucket})
 
-    def _write(self, line: dict[str, Any]) -> None:
+    def _write(self, line: Mapping[str, object]) -> None:
         try:
             self._file.write(json.dumps(line).encode() + b"\n")
             os.fsync(self._file.fileno())

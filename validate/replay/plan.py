@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -126,7 +125,7 @@ class ReplayPlan:
         hedged = [op for op in self.trace.table.column("op").unique().to_pylist() if policies[op].second]
         return uncancellable(self.options.data_path, hedged, self.in_parts) if hedged else None
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, object]:
         """Return the figures of the plan as JSON values."""
         trace, limit_s = self.trace, self.trace.pacing.duration_s
         in_time = np.arange(len(trace)) < trace.issued

@@ -50,7 +50,7 @@ class Faults(Protocol):
     @property
     def staged(self) -> bool: ...
 
-    def facts(self, zero_at: float, end_at: float) -> dict[str, Any]:
+    def facts(self, zero_at: float, end_at: float) -> dict[str, object]:
         """Return what was staged between two times (s since 1970), as a Run records it."""
 
     def begin(self, zero_s: float) -> None:
@@ -170,7 +170,7 @@ def _measure(client: Client, progress: Progress, faults: Faults | None) -> tuple
         else:
             progress("replay", min(now_s, limit_s), limit_s)
 
-    info = {
+    info: dict[str, object] = {
         "kind": "measured",
         "floor": clock_floor(),
         "environment": environment(),
@@ -207,7 +207,7 @@ def _measure(client: Client, progress: Progress, faults: Faults | None) -> tuple
     return info | {"cpu": cpu_usage(before, after, len(records)), "aborted": aborted}, records
 
 
-def _zero(plan: ReplayPlan, info: dict[str, Any], faults: Faults | None) -> float:
+def _zero(plan: ReplayPlan, info: dict[str, object], faults: Faults | None) -> float:
     """Return the start of the loop by `time.perf_counter`, record it by the calendar, and begin the faults."""
     zero_s = beginning(plan.workers)
     info["zero_at"] = time.time() + zero_s - time.perf_counter()
@@ -217,7 +217,7 @@ def _zero(plan: ReplayPlan, info: dict[str, Any], faults: Faults | None) -> floa
 
 
 @contextmanager
-def _separate_cores(options: Options, clients: Sequence[int], target: Target) -> Iterator[dict[str, Any] | None]:
+def _separate_cores(options: Options, clients: Sequence[int], target: Target) -> Iterator[dict[str, object] | None]:
     """Pin clients and store to separate cores, if requested and possible; yield the cores, or why not."""
     if not options.pin:
         yield None
@@ -245,9 +245,9 @@ def _pinned(clients: Sequence[int], target: Target, pinning: Pinning) -> Iterato
         yield
 
 
-def _policies(plan: ReplayPlan) -> dict[str, Any]:
+def _policies(plan: ReplayPlan) -> dict[str, object]:
     """Return the timeouts, retries and hedging of the clients, in the form of a spec."""
-    policies: dict[str, Any] = plan.options.policies.model_dump(mode="json")
+    policies = plan.options.policies.model_dump(mode="json")
     policies["timeout"] = plan.options.limit_s
     policies["hedge"]["cancel"] = plan.cancels
     return policies
@@ -262,7 +262,7 @@ def _versions(path: DataPath, target: Target, buckets: Buckets) -> dict[str, str
     }
 
 
-def _endpoint(url: str, target: Target) -> dict[str, Any]:
+def _endpoint(url: str, target: Target) -> dict[str, str]:
     """Return the endpoint without credentials; a box is on this machine, with links of its own."""
     parts = urlsplit(url)
     host = parts.hostname or ""

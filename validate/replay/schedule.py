@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Required, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +19,39 @@ LEAST_RATE = 0.98
 """The fraction of the intended rate that an open loop must reach."""
 
 
+class Schedule(TypedDict, total=False):
+    """How well a client kept its schedule; without requests, only their number is known.
+
+    Attributes:
+        requests: number of requests that were issued.
+        kept: whether the schedule was kept.
+        lag_p50_s, lag_p99_s, lag_max_s: how much later than intended requests started.
+        late_s: `LATE_S`.
+        late_share: fraction of starts that were later than that.
+        intended_ops, achieved_ops: starts per second; None: unknown, or a closed loop, which has no intended rate.
+        rate_ratio: achieved / intended.
+        in_flight_max: maximum number of requests in progress.
+    """
+
+    requests: Required[int]
+    kept: bool
+    lag_p50_s: float
+    lag_p99_s: float
+    lag_max_s: float
+    late_s: float
+    late_share: float
+    intended_ops: float | None
+    achieved_ops: float | None
+    rate_ratio: float | None
+    in_flight_max: int
+
+
 def run_table(trace: Trace, records: list[Record]) -> pa.Table:
     """Return the Run's table: the trace's columns of the issued rows, and their outcomes."""
     taken = trace.table.select(["op", "bucket", "key", "size_bytes"]).take([r.due.row for r in records])
     responses = [r.outcome.response for r in records]
     first_byte = [None if math.isnan(a.first_byte_s) else a.first_byte_s for a in responses]
-    measured: dict[str, Any] = {
+    measured = {
         "arrival_s": pa.array([r.due.at_s for r in records], pa.float64()),
         "start_s": pa.array([r.start_s for r in records], pa.float64()),
         "first_byte_s": pa.array(first_byte, pa.float64()),
@@ -39,17 +66,12 @@ def run_table(trace: Trace, records: list[Record]) -> pa.Table:
     return pa.table(measured | {name: taken.column(name) for name in taken.column_names})
 
 
-def schedule_of(table: pa.Table, loop: str) -> dict[str, Any]:
+def schedule_of(table: pa.Table, loop: str) -> Schedule:
     """Return how well the client kept the schedule.
 
     Args:
         table: the table of the Run.
         loop: the loop of the trace's pacing. A closed loop has no intended rate: its starts follow the responses.
-
-    Returns:
-        ``kept``: whether the schedule was kept; ``lag_*``: lag of starts behind the intended ones (seconds);
-        ``late_share``: fraction of starts more than `LATE_S` late; both rates and ``rate_ratio``, achieved / intended;
-        ``in_flight_max``: maximum number of requests in progress. Without requests, only ``requests``.
     """
     arrival, start = table.column("arrival_s").to_numpy(), table.column("start_s").to_numpy()
     if not len(arrival):
@@ -84,12 +106,8 @@ def _most_at_once(start_s: NDArray[np.float64], end_s: NDArray[np.float64]) -> i
     return int((begun - ended).max())
 
 
-def kept_sentence(schedule: dict[str, Any]) -> str:
-    """Return a sentence on a schedule that was kept; see `validate.compare.lateness` for one that was not.
-
-    Args:
-        schedule: the result of `schedule_of`.
-    """
+def kept_sentence(schedule: Schedule) -> str:
+    """Return a sentence on a schedule that was kept; see `validate.compare.lateness` for one that was not."""
     if not schedule["requests"]:
         return "nothing was issued"
     lag = f"starts lagged {1000 * schedule['lag_p99_s']:.2f} ms at p99, {1000 * schedule['lag_max_s']:.1f} ms at most"

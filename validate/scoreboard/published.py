@@ -8,6 +8,7 @@ from typing import Any
 
 from models.store import spec_of
 from traces.spec.spec_file import override
+from validate.reference.case_forecast import RowForecast
 from validate.reference.cases import DATA, Case, UserTable
 from validate.reference.forecast import forecast
 from validate.reference.rows import DURATION, Row
@@ -68,7 +69,7 @@ def published_lines(
     }
     baselines: dict[tuple[str, ...], Baseline] = {}
     lines = []
-    for i, (row, name, found) in enumerate(zip(case.rows, names, result["rows"], strict=True)):
+    for i, (row, name, found) in enumerate(zip(case.rows, names, result.rows, strict=True)):
         key = (*row.assignments, row.op)
         if key not in baselines:
             baselines[key] = baseline(spec_of(override(case.data, row.assignments), str(case.spec)), row.op)
@@ -77,8 +78,8 @@ def published_lines(
             for figure in _figures(row)
         ]
     return lines + [
-        Line(case.name, one["text"], "", STATEMENT, KNOWN, 1.0, float(one["holds"]), **_made(settings))
-        for one in result["statements"]
+        Line(case.name, one.text, "", STATEMENT, KNOWN, 1.0, float(one.holds), **_made(settings))
+        for one in result.statements
     ]
 
 
@@ -87,12 +88,12 @@ def _row_line(
     name: str,
     row: Row,
     figure: str,
-    found: dict[str, Any],
+    found: RowForecast,
     straight: float | None,
     simple: Baseline,
     settings: BoardSettings,
 ) -> Line:
-    low, high = found["band"][figure] if "band" in found else (None, None)
+    low, high = found.band[figure] if found.band else (None, None)
     return Line(
         case,
         name,
@@ -100,16 +101,16 @@ def _row_line(
         figure,
         FITTED if row.used_in_fit else UNSEEN if row.unseen else KNOWN,
         row.measured[figure],
-        found["predicted"][figure],
-        found["noise"][figure],
+        found.predicted[figure],
+        found.noise[figure],
         low,
         high,
         simple.figure(simple.bounds, row.op, figure),
         simple.figure(simple.mva, row.op, figure),
         straight,
         row.measured.get(DURATION, row.measured_s),
-        found["simulated_s"],
-        found["doubling"].get(figure),
+        found.simulated_s,
+        found.doubling.get(figure),
         **_made(settings),
     )
 

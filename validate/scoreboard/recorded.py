@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from models.basis.uncertainty import uncertain
 from models.spec.origins import Written, origins_of
-from models.spec.uncertainty import uncertain
 from models.store import Spec, compile_spec, spec_of
 from sim.experiments.probability import band_of
 from sim.parallel.process_pool import process_map

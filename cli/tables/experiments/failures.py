@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cli.parse.slo import parse_slo
 from cli.tables.experiments.whatif import plus_minus
 from cli.tables.forecast.extra_attempts import extra_attempts_line
 from cli.tables.forecast.probability import probability_grids, probability_lines
@@ -18,13 +17,10 @@ from cli.tables.forecast.verdict import NOT_ENOUGH, few_note, quantile, verdict_
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
 from cli.words import fraction, number, seconds
-from models.spec.uncertainty import Unknown
-from sim.experiments.probability import MetProbability
+from sim.experiments.failing import Remedy
+from sim.experiments.failure_result import FailureEffect, Failures, FailureWindow
 from sim.replication.slo import Slo
-from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import Interval
-from sim.verdict.extra_attempts import ExtraAttempts
-from sim.verdict.verdict import LoadVerdict
 
 _TAIL = "p99"
 _COMMON = {"kind", "at", "back_at", "until", "speed", "resource", "fraction"}
@@ -38,12 +34,11 @@ _STATES = {
 }
 
 
-def described(row: dict[str, Any]) -> str:
-    """Describe a failure: ``drive 0 is 10 times slower``."""
-    event = row["event"]
+def described(failure: str, event: Mapping[str, Any]) -> str:
+    """Describe a failure by its name and its entry in a spec: ``drive 0 is 10 times slower``."""
     if "resource" in event:
         return f"a neighbour takes {event['fraction']:.0%} of a host's {event['resource']}"
-    part = re.split("[:=]", row["failure"])[0].removeprefix("slow-")
+    part = re.split("[:=]", failure)[0].removeprefix("slow-")
     numbered = [f"{_NOUNS.get(name, name)} {number}" for name, number in event.items() if name not in _COMMON]
     what = numbered[0] if numbered else f"the {part}"
     if "speed" not in event:
@@ -53,31 +48,35 @@ def described(row: dict[str, Any]) -> str:
     return f"{of}{what} is {1 / event['speed']:.3g} times slower"
 
 
-def failures_shown(result: dict[str, Any]) -> list[str | Grid]:
+def described_effect(effect: FailureEffect) -> str:
+    """Describe a failure that was simulated."""
+    return described(effect.failure, effect.event)
+
+
+def failures_shown(result: Failures) -> list[str | Grid]:
     """Return what is printed of failures: the load, tables of each failure, and what they do."""
-    grids = [replace(grid, layout="rows") for row in result["failures"] for grid in failure_grids(result, row)]
+    grids = [replace(grid, layout="rows") for effect in result.failures for grid in failure_grids(result, effect)]
     after = [*findings(result), *met_lines(result), *notes(result)]
     return [*opening(result), *grids, *drawn_grids(result), *after]
 
 
-def opening(result: dict[str, Any]) -> list[str]:
+def opening(result: Failures) -> list[str]:
     """State which failures make requests fail and what would help, and the verdict on the load of the healthy store."""
-    load = result["load"]
-    healthy = [] if load is None else [f"Without a failure, {verdict_line(LoadVerdict.from_json(load))}"]
-    extra = result["extra"]
-    cost = [] if extra is None else [f"Of this load, {extra_attempts_line(ExtraAttempts(**extra))}"]
-    windows = [(f"the window {name}", [Unsettled(**e) for e in found]) for name, found in result["unsettled"].items()]
+    healthy = [] if result.load is None else [f"Without a failure, {verdict_line(result.load)}"]
+    cost = [] if result.extra is None else [f"Of this load, {extra_attempts_line(result.extra)}"]
+    windows = [(f"the window {name}", found) for name, found in result.unsettled.items()]
     short = points_lines(windows, can_leave_out=False, points="windows")
-    return [*(failing(row) for row in result["failures"] if row["errors"]), *healthy, *short, *cost]
+    failed = [failing(described_effect(each), each.errors, each.remedies) for each in result.failures if each.errors]
+    return [*failed, *healthy, *short, *cost]
 
 
-def failing(row: dict[str, Any]) -> str:
-    """State which part of the requests fail during a failure, and the changes with which fewer would."""
-    said = f"While {described(row)}, {row['errors']:.1%} of the requests fail"
+def failing(what: str, errors: float, remedies: Sequence[Remedy]) -> str:
+    """State which fraction of the requests fails during a failure, and the changes with which fewer would."""
+    said = f"While {what}, {errors:.1%} of the requests fail"
     changes = [
-        f"{' and '.join(f'{path}={value}'.replace('True', 'true') for path, value in each['set'].items())} "
-        f"({_few(each['errors'])} would)"
-        for each in row["remedies"]
+        f"{' and '.join(f'{path}={value}'.replace('True', 'true') for path, value in each.set.items())} "
+        f"({_few(each.errors)} would)"
+        for each in remedies
     ]
     if not changes:
         return f"{said}; no change that was simulated would halve that."
@@ -89,100 +88,91 @@ def _few(part: float) -> str:
     return "none" if not part else f"{part:.1%}" if part >= 0.001 else "less than 0.1%"
 
 
-def notes(result: dict[str, Any]) -> list[str]:
+def notes(result: Failures) -> list[str]:
     """Explain the marks in the tables."""
-    windows = [window for row in result["failures"] for window in row["windows"].values()]
-    ops = [figures for window in windows for figures in window["ops"].values()]
-    return few_note(name for figures in ops for name in ("p50", "p99") if name in figures["few"])
+    windows = [window for effect in result.failures for window in effect.windows.values()]
+    ops = [figures for window in windows for figures in window.ops.values()]
+    return few_note(name for figures in ops for name in ("p50", "p99") if name in figures.few)
 
 
-def failure_grids(result: dict[str, Any], row: dict[str, Any]) -> list[Grid]:
+def failure_grids(result: Failures, effect: FailureEffect) -> list[Grid]:
     """Table of the windows for each operation, and one of the objectives."""
-    windows = row["windows"]
+    windows, what = effect.windows, described_effect(effect)
     counts: dict[str, float] = {}
     for window in windows.values():
-        for op, figures in window["ops"].items():
-            counts[op] = counts.get(op, 0) + figures["count"]
-    slos = {text: parse_slo(text) for text in result["slos"]}
+        for op, figures in window.ops.items():
+            counts[op] = counts.get(op, 0) + figures.count
     columns = ["window", "requests", "errors", "op/s", "healthy", "p50", "p99", "p99 − healthy"]
     grids = [
-        Grid(f"{op}: {described(row)}", columns, [_cells(name, w, op) for name, w in windows.items() if op in w["ops"]])
-        for op in ordered(counts, slos.values())
+        Grid(f"{op}: {what}", columns, [_cells(name, w, op) for name, w in windows.items() if op in w.ops])
+        for op in ordered(counts, result.slos)
     ]
-    if result["slos"]:
-        verdicts = [[name, *(_verdict(slo, window) for slo in slos.values())] for name, window in windows.items()]
-        grids.append(Grid(f"Objectives: {described(row)}", ["window", *result["slos"]], verdicts))
-    met = [([name], _met(window)) for name, window in windows.items() if window["met"] is not None]
-    return [*grids, *probability_grids(["window"], met, list(slos.values()), (), described(row))]
+    if result.slos:
+        verdicts = [[name, *(_verdict(slo, window) for slo in result.slos)] for name, window in windows.items()]
+        grids.append(Grid(f"Objectives: {what}", ["window", *(slo.text for slo in result.slos)], verdicts))
+    met = [([name], window.met) for name, window in windows.items() if window.met is not None]
+    return [*grids, *probability_grids(["window"], met, result.slos, (), what)]
 
 
-def drawn_grids(result: dict[str, Any]) -> list[Grid]:
+def drawn_grids(result: Failures) -> list[Grid]:
     """Table of the values that were drawn; none if nothing was."""
-    unknowns = tuple(Unknown(**{**each, "values": tuple(each["values"])}) for each in result["unknowns"])
-    return [unknowns_grid(unknowns)] if unknowns else []
+    return [unknowns_grid(result.unknowns)] if result.unknowns else []
 
 
-def _met(window: dict[str, Any]) -> MetProbability | None:
-    return None if window["met"] is None else MetProbability.from_json(window["met"])
-
-
-def _verdict(slo: Slo, window: dict[str, Any]) -> str:
+def _verdict(slo: Slo, window: FailureWindow) -> str:
     """Return the verdict of a window on an objective; too few requests support no verdict."""
-    verdict: str = window["slo"][slo.text]
-    few = window["ops"].get(slo.subject, {"few": []})["few"]
-    return NOT_ENOUGH if verdict == "unsure" and slo.figure in few else verdict
+    verdict = window.slo[slo.text]
+    return NOT_ENOUGH if verdict == "unsure" and window.has_too_few(slo) else verdict
 
 
-def _cells(name: str, window: dict[str, Any], op: str) -> list[str]:
-    figures = window["ops"][op]
-    healthy = window["healthy"]["ops"].get(op, {}).get("throughput_ops")
-    against = window["difference"]["ops"].get(op)
+def _cells(name: str, window: FailureWindow, op: str) -> list[str]:
+    figures, healthy, against = window.ops[op], window.healthy.ops.get(op), window.difference.ops.get(op)
     return [
         name,
-        f"{figures['count']:,}",
-        fraction(figures["errors"], figures["count"]),
-        number(figures["throughput_ops"]),
-        number(healthy),
-        quantile("p50", figures["latency_s"]["p50"], figures["few"]),
-        quantile(_TAIL, figures["latency_s"][_TAIL], figures["few"]),
-        number(None) if against is None else _change(against["latency_s"][_TAIL], _TAIL in figures["few"]),
+        f"{figures.count:,}",
+        fraction(figures.errors, figures.count),
+        number(figures.throughput_ops),
+        number(None if healthy is None else healthy.throughput_ops),
+        quantile("p50", figures.latency_s["p50"], figures.few),
+        quantile(_TAIL, figures.latency_s[_TAIL], figures.few),
+        number(None) if against is None else _change(against.latency_s[_TAIL], _TAIL in figures.few),
     ]
 
 
-def _change(figure: dict[str, float], is_few: bool = False) -> str:
+def _change(figure: Interval, is_few: bool = False) -> str:
     """Format a difference from the healthy store, if there is any; without its interval if too few requests have it."""
-    if not math.isfinite(figure["value"]):
+    if not math.isfinite(figure.value):
         return number(None)
     if is_few:
-        return f"{seconds(figure['value'])} (few)"
-    return plus_minus(Interval(**figure)) if any(figure.values()) else "none"
+        return f"{seconds(figure.value)} (few)"
+    return plus_minus(figure) if any((figure.value, figure.low, figure.high)) else "none"
 
 
-def findings(result: dict[str, Any]) -> list[str]:
+def findings(result: Failures) -> list[str]:
     """Describe the effect of each failure in a few sentences."""
-    return [_finding(result, row) for row in result["failures"]]
+    return [_finding(result, effect) for effect in result.failures]
 
 
-def met_lines(result: dict[str, Any]) -> list[str]:
+def met_lines(result: Failures) -> list[str]:
     """State in how many failures the objectives are met with the required probability; nothing if none is drawn."""
-    return probability_lines([_met(row["windows"]["during"]) for row in result["failures"]], "failures")
+    return probability_lines([effect.during.met for effect in result.failures], "failures")
 
 
-def _finding(result: dict[str, Any], row: dict[str, Any]) -> str:
-    during, after = row["windows"]["during"], row["windows"].get("after")
-    what = described(row)
-    sentences = [f"While {what}, {_of_ops(during)}"]
-    if after and after["ops"]:
+def _finding(result: Failures, effect: FailureEffect) -> str:
+    after = effect.windows.get("after")
+    sentences = [f"While {described_effect(effect)}, {_of_ops(effect.during)}"]
+    if after and after.ops:
         sentences.append(f"Afterwards, {_of_ops(after)}")
-    if result["slos"]:
+    if result.slos:
         violated = [
-            (text, [n for n, w in row["windows"].items() if w["slo"][text] == "fail"]) for text in result["slos"]
+            (slo.text, [name for name, window in effect.windows.items() if window.slo[slo.text] == "fail"])
+            for slo in result.slos
         ]
         violations = [f"{text} is violated {_listed(windows)} the failure" for text, windows in violated if windows]
         sentences += violations or ["By the 95 % intervals, no objective is violated"]
-    if row["precise"] is False:
+    if effect.precise is False:
         sentences.append("The precision was not reached")
-    return " ".join(f"{sentence}." for sentence in (*sentences, *row["notes"]))
+    return " ".join(f"{sentence}." for sentence in (*sentences, *effect.notes))
 
 
 def _listed(parts: Sequence[str], link: str = "and") -> str:
@@ -191,20 +181,20 @@ def _listed(parts: Sequence[str], link: str = "and") -> str:
     return f"{', '.join(others)} {link} {last}" if others else last
 
 
-def _of_ops(window: dict[str, Any]) -> str:
+def _of_ops(window: FailureWindow) -> str:
     """State the tail and the errors of each operation in a window; those of single groups are in the tables only."""
     parts = []
-    for op, figures in window["ops"].items():
+    for op, figures in window.ops.items():
         if "." in op:
             continue
-        failed = figures["errors"] / figures["count"]
+        failed = figures.errors / figures.count
         if failed == 1:
             parts.append(f"all {op}s fail")
             continue
-        against = window["difference"]["ops"].get(op)
-        is_few = _TAIL in figures["few"]
-        more = [] if against is None else [f"change: {_change(against['latency_s'][_TAIL], is_few)}"]
+        against = window.difference.ops.get(op)
+        is_few = _TAIL in figures.few
+        more = [] if against is None else [f"change: {_change(against.latency_s[_TAIL], is_few)}"]
         more += [f"{failed:.2%} fail"] if failed else []
         details = f" ({'; '.join(more)})" if more else ""
-        parts.append(f"{op} p99 is {quantile(_TAIL, figures['latency_s'][_TAIL], figures['few'])}{details}")
+        parts.append(f"{op} p99 is {quantile(_TAIL, figures.latency_s[_TAIL], figures.few)}{details}")
     return _listed(parts) if parts else "there are no requests"

@@ -15,7 +15,6 @@ from cli.words import byte_rate, number, seconds, size
 from sim.experiments.find.find_best import Best, BestTrial
 from sim.experiments.find.find_limit import FoundLimit, InfeasibleTrial, LimitTrial
 from sim.experiments.sensitivity import Effect, Screening
-from sim.json_form import to_json
 from sim.replication.slo import Slo, SloResult
 from sim.replication.summaries import Interval
 
@@ -86,7 +85,8 @@ def limit_opening(result: FoundLimit) -> list[str]:
 def _failing(result: FoundLimit) -> list[str]:
     if result.failure is None or not result.errors:
         return []
-    return [failing(vars(result.failure) | {"errors": result.errors, "remedies": to_json(result.remedies)})]
+    what = described(result.failure.failure, result.failure.event)
+    return [failing(what, result.errors, result.remedies)]
 
 
 def _load(result: FoundLimit) -> list[str]:
@@ -136,7 +136,7 @@ def _meanwhile(result: FoundLimit | Best, sentence: str) -> str:
     """Begin a sentence with the failure in force; a part that is down is one of N."""
     if result.failure is None:
         return sentence
-    what = described(vars(result.failure))
+    what = described(result.failure.failure, result.failure.event)
     is_down = not {"speed", "resource"} & result.failure.event.keys()
     return f"{'At N-1, while' if is_down else 'While'} {what}: {sentence[0].lower()}{sentence[1:]}"
 

@@ -8,7 +8,7 @@ from cli.tables.forecast.uncertainty import unknowns_grid
 from cli.tables.forecast.verdict import FEW, NOT_ENOUGH, figure
 from cli.tables.grid import Grid
 from cli.words import number
-from models.spec.uncertainty import Unknown
+from models.basis.uncertainty import Unknown
 from sim.experiments.probability import MetProbability
 from sim.replication.slo import Slo
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from cli.tables.forecast.verdict import quantile
 from cli.tables.grid import Grid
@@ -16,7 +16,8 @@ from sim.analysis.bounds import Between
 from sim.replication.replicate import PrecisionVerdict
 from sim.replication.slo import Slo
 from sim.replication.summaries import Interval, StationSummary, Summary
-from traces.run import Run
+from traces.run import Run, StationRow
+from traces.statistics.critical_path import Attribution
 from traces.statistics.summary import latencies, summarise, too_few, tukey_outliers
 
 _LATENCIES = ("mean", "p50", "p90", "p99", "p99_9", "max")
@@ -65,7 +66,7 @@ _MANY = 30
 """Greatest number of stations that are listed one by one; more are summarised by role."""
 
 
-def stations_grid(stations: Sequence[dict[str, Any]], title: str = "") -> Grid:
+def stations_grid(stations: Sequence[StationRow], title: str = "") -> Grid:
     """Visits, utilisation and mean queue of stations, the busiest first.
 
     Many stations are summarised by role: total visits, mean utilisation, and utilisation and queue of the busiest.
@@ -87,7 +88,7 @@ def stations_grid(stations: Sequence[dict[str, Any]], title: str = "") -> Grid:
     return Grid(title, ["station", "role", "servers", "visits", "utilisation", "mean queue"], rows, labels=2)
 
 
-def _roles_grid(ordered: Sequence[dict[str, Any]], title: str) -> Grid:
+def _roles_grid(ordered: Sequence[StationRow], title: str) -> Grid:
     """Summarise stations, which are sorted from busiest to idlest, by role."""
     rows = []
     for busiest, members in _by_role(ordered):
@@ -106,9 +107,9 @@ def _roles_grid(ordered: Sequence[dict[str, Any]], title: str) -> Grid:
     return Grid(title, columns, rows)
 
 
-def _by_role(ordered: Sequence[dict[str, Any]]) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+def _by_role(ordered: Sequence[StationRow]) -> list[tuple[StationRow, list[StationRow]]]:
     """Return the first station of each role, with all stations of that role."""
-    roles: dict[str, list[dict[str, Any]]] = {}
+    roles: dict[str, list[StationRow]] = {}
     for s in ordered:
         roles.setdefault(s["role"], []).append(s)
     return [(members[0], members) for members in roles.values()]
@@ -148,7 +149,7 @@ def load(utilization: float | None, servers: int | None) -> str:
     return f"{number(utilization)} busy" if servers is None else f"{utilization * 100:.1f}%"
 
 
-def attribution_grid(attribution: dict[str, Any], title: str = "", ops: Sequence[str] = ()) -> Grid:
+def attribution_grid(attribution: Attribution, title: str = "", ops: Sequence[str] = ()) -> Grid:
     """Waiting and service time at median and tail (`critical_path.attribution`), the largest part of the tail first.
 
     `ops`: the order of the operations (default: as in the attribution).

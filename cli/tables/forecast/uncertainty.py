@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from cli.tables.forecast.verdict import verdict_line
 from cli.tables.grid import Grid
 from cli.words import LABELS, byte_rate, number, percent, seconds, size
-from models.spec.uncertainty import Unknown
+from models.basis.uncertainty import Unknown
 from sim.experiments.uncertainty import MOVED, RangeEffects, UncertaintyBand
 from sim.verdict.verdict import LoadVerdict
 

@@ -8,8 +8,8 @@ from itertools import groupby
 from cli.quantities import quantity
 from cli.tables.grid import Grid
 from cli.words import number
+from models.basis.assumptions import Assumption
 from models.capabilities import Doubt
-from models.spec.assumptions import Assumption
 from models.spec.origins import Origin
 from models.spec.plausibility import Implausible
 from sim.analysis.check import Check

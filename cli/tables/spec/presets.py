@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cli.quantities import quantity
 from cli.tables.grid import Grid
 from cli.words import byte_rate, number, seconds, size
-from models.spec.preset_list import ListedPreset
+from models.basis.preset_list import ListedPreset
 
 
 def preset_grids(presets: Sequence[ListedPreset]) -> list[Grid]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from models.devices.drive_times import DriveTimes
+from models.devices.presets import PRESETS_OF, with_preset
 from models.devices.processors import BARE_COUNT, CoreCount, Cores
 from models.minio.spec import presets
 from models.minio.spec.garbage_collector import GarbageCollector
@@ -16,7 +17,6 @@ from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, Serv
 from models.network.station import Caches
 from models.shared.caches import Cache
 from models.shared.clients import ClientMachines
-from models.shared.presets import PRESETS_OF, with_preset
 from models.shared.prices import Price, PriceList
 from models.shared.store_spec import Internode, Link
 from traces.operations import Op, S3Op

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.devices.drive_times import drive_presets
-from models.shared.presets import Preset, Presets
+from models.devices.presets import Preset, Presets
 
 _SOURCE = (
     "Swift 2.30.1 (Debian 12) on two cores of an AMD EPYC (virtual machine), measured: CPU time of each process for "

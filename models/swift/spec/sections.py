@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from models.devices.drive_times import DriveTimes
+from models.devices.presets import PRESETS_OF, with_preset
 from models.devices.processors import BARE_COUNT, Cores
 from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
-from models.shared.presets import PRESETS_OF, with_preset
 from models.shared.prices import Price, PriceList
 from models.shared.store_spec import Internode
 from models.swift.spec import presets

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from models.basis.uncertainty import Unknown
 from models.spec.field_paths import resolved
-from models.spec.uncertainty import Unknown
 from models.store import Spec
 from sim.experiments.failing import Remedy, evaluated, remedies
 from sim.experiments.find.goal import Goal, limits_of, start_of

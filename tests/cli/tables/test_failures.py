@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cli.tables.experiments.failures import described, failing
+from sim.experiments.failing import Remedy
 
 
 @pytest.mark.parametrize(
@@ -20,14 +21,14 @@ from cli.tables.experiments.failures import described, failing
     ],
 )
 def test_failures_of_different_kinds_read_differently(failure, event, text):
-    assert described({"failure": failure, "event": event | {"at": 1.0}}) == text
+    assert described(failure, event | {"at": 1.0}) == text
 
 
 def test_failing_requests_come_with_what_would_help():
-    row = {"failure": "host", "event": {"kind": "host_down", "host": 0, "at": 1.0}, "errors": 0.165}
-    helped = [{"set": {"balance": "proxy"}, "errors": 0.0}, {"set": {"gateways.redispatch": True}, "errors": 0.01}]
-    assert failing(row | {"remedies": helped}) == (
+    what = described("host", {"kind": "host_down", "host": 0, "at": 1.0})
+    helped = [Remedy({"balance": "proxy"}, 0.0), Remedy({"gateways.redispatch": True}, 0.01)]
+    assert failing(what, 0.165, helped) == (
         "While host 0 is down, 16.5% of the requests fail; it would help to set balance=proxy (none would) or "
         "gateways.redispatch=true (1.0% would)."
     )
-    assert "no change that was simulated would halve that" in failing(row | {"remedies": []})
+    assert "no change that was simulated would halve that" in failing(what, 0.165, [])

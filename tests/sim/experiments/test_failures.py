@@ -24,6 +24,7 @@ from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Failure as Reason
 from sim.engine.outcome import Outcome, Program
 from sim.engine.reference import engine as simpy_engine
+from sim.experiments.failure_result import Failures
 from sim.experiments.failure_windows import Times
 from sim.experiments.failures import FailureExperiment, failures
 from sim.experiments.sweep import Settings
@@ -67,7 +68,7 @@ def outcome(*events: dict[str, Any], **more: Any) -> tuple[Outcome, np.ndarray]:
     return of_run, of_run.start_s.astype(int)
 
 
-def requested(data: dict[str, Any], *names: str, slos: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
+def requested(data: dict[str, Any], *names: str, slos: tuple[str, ...] = (), **more: Any) -> Failures:
     settings = Settings(replications=more.pop("replications", 2), precision=more.pop("precision", None))
     experiment = FailureExperiment(
         data,
@@ -153,17 +154,17 @@ def test_a_slow_drive_of_one_serves_so_many_times_slower(slower):
     # A request at a time: 0.1 ms to the host, write and commit of 1 ms each, and 0.1 ms back.
     data = minio(drives=1, rate=None, clients=1, duration=3, mix={"PUT": 1})
     result = requested(data, f"slow-drive={slower}")
-    during = result["failures"][0]["windows"]["during"]
-    assert during["ops"]["PUT"]["latency_s"]["p50"] == pytest.approx(0.0002 + slower * 0.002)
-    assert during["healthy"]["ops"]["PUT"]["latency_s"]["p50"] == pytest.approx(0.0022)
-    assert during["difference"]["ops"]["PUT"]["latency_s"]["p50"]["value"] == pytest.approx((slower - 1) * 0.002)
-    assert during["ops"]["PUT"]["throughput_ops"] == pytest.approx(1 / (0.0002 + slower * 0.002), rel=0.02)
+    during = result.failures[0].during
+    assert during.ops["PUT"].latency_s["p50"] == pytest.approx(0.0002 + slower * 0.002)
+    assert during.healthy.ops["PUT"].latency_s["p50"] == pytest.approx(0.0022)
+    assert during.difference.ops["PUT"].latency_s["p50"].value == pytest.approx((slower - 1) * 0.002)
+    assert during.ops["PUT"].throughput_ops == pytest.approx(1 / (0.0002 + slower * 0.002), rel=0.02)
 
 
 def test_a_neighbour_leaves_the_rest_of_the_speed():
     data = minio(drives=1, rate=None, clients=1, mix={"GET": 1})
-    during = requested(data, "noisy-neighbour:drives=0.75")["failures"][0]["windows"]["during"]
-    assert during["ops"]["GET"]["latency_s"]["p50"] == pytest.approx(0.0002 + 0.001 / 0.25)
+    during = requested(data, "noisy-neighbour:drives=0.75").failures[0].during
+    assert during.ops["GET"].latency_s["p50"] == pytest.approx(0.0002 + 0.001 / 0.25)
 
 
 def test_a_run_without_the_failure_is_that_of_the_spec_itself():
@@ -175,35 +176,35 @@ def test_a_run_without_the_failure_is_that_of_the_spec_itself():
 def test_before_a_failure_nothing_differs_and_windows_have_every_request():
     data = minio(rate=500)
     result = requested(data, "slow-drive=5", "drive", at_s=0.5, for_s=1.0)
-    assert (result["at_s"], result["until_s"], result["end_s"]) == (0.5, 1.5, 3)
-    slow, dead = result["failures"]
+    assert (result.at_s, result.until_s, result.end_s) == (0.5, 1.5, 3)
+    slow, dead = result.failures
     # Both have one seed, and so one trace; of one run all requests are in one of its windows.
     total = sum(len(generate(spec_of(data, "test").workload, seed)) for seed in (seed_of(0, 0), seed_of(0, 1)))
     for row in (slow, dead):
-        counts = [f["count"] for window in row["windows"].values() for f in window["ops"].values()]
+        counts = [f.count for window in row.windows.values() for f in window.ops.values()]
         assert sum(counts) == total
-        drawn = row["timeline"]["failing"]
-        widths = np.array(row["timeline"]["end_s"]) - row["timeline"]["start_s"]
-        done = sum(2 * (np.array(drawn[op]["throughput_ops"]) * widths).sum() for op in drawn)
+        drawn = row.timeline.failing
+        widths = np.array(row.timeline.end_s) - row.timeline.start_s
+        done = sum(2 * (np.array(drawn[op].throughput_ops) * widths).sum() for op in drawn)
         assert done == pytest.approx(total, abs=20)  # a few end after the last window
-    early = slow["windows"]["before"]
-    assert early["ops"]["GET"]["count"] == early["healthy"]["ops"]["GET"]["count"]
-    difference = slow["windows"]["during"]["difference"]["ops"]["PUT"]["latency_s"]["p50"]
-    assert difference["low"] > 0.003
+    early = slow.windows["before"]
+    assert early.ops["GET"].count == early.healthy.ops["GET"].count
+    difference = slow.during.difference.ops["PUT"].latency_s["p50"]
+    assert difference.low > 0.003
 
 
 def test_objectives_are_judged_in_each_window_and_failed_requests_take_for_ever():
     result = requested(
         minio(drives=1), "drive", slos=("GET.p90<100ms", "GET.errors<20%", "PUT.throughput>10/s"), replications=6
     )
-    verdicts = {name: set(window["slo"].values()) for name, window in result["failures"][0]["windows"].items()}
+    verdicts = {name: set(window.slo.values()) for name, window in result.failures[0].windows.items()}
     assert verdicts == {"before": {"pass"}, "during": {"fail"}, "after": {"pass"}}
 
 
 def test_precision_is_that_of_every_window():
     precision = Precision(0.3, most=6)
-    row = requested(minio(rate=300), "slow-drive=3", precision=precision)["failures"][0]
-    assert row["replications"] in (2, 4, 6) and (row["precise"] or row["replications"] == 6)
+    row = requested(minio(rate=300), "slow-drive=3", precision=precision).failures[0]
+    assert row.replications in (2, 4, 6) and (row.precise or row.replications == 6)
 
 
 def test_windows_follow_the_workload():
@@ -271,13 +272,13 @@ def ceph(**sections: Any) -> dict[str, Any]:
 
 def test_every_failure_of_a_ceph_cluster_is_told_from_the_healthy_one():
     result = requested(ceph(), "drive:3", "gateway", "slow-drive=20", "noisy-neighbour=0.5", replications=1)
-    windows = {row["failure"]: row["windows"] for row in result["failures"]}
+    windows = {row.failure: row.windows for row in result.failures}
     for failure in ("drive:3", "slow-drive=20", "noisy-neighbour=0.5"):
         puts = windows[failure]["during"]
-        assert puts["difference"]["ops"]["PUT"]["latency_s"]["p99"]["value"] > 0, failure
-        assert puts["ops"]["PUT"]["errors"] == 0, failure
-    gateway = windows["gateway"]["during"]["ops"]["PUT"]
-    assert 0.3 < gateway["errors"] / gateway["count"] < 0.7  # every second request goes to the dead one for all 3 s
+        assert puts.difference.ops["PUT"].latency_s["p99"].value > 0, failure
+        assert puts.ops["PUT"].errors == 0, failure
+    gateway = windows["gateway"]["during"].ops["PUT"]
+    assert 0.3 < gateway.errors / gateway.count < 0.7  # every second request goes to the dead one for all 3 s
 
 
 def test_a_neighbour_on_a_ceph_host_slows_what_is_there():
@@ -298,9 +299,9 @@ def test_a_neighbour_on_a_ceph_host_slows_what_is_there():
 
 def test_the_only_gateway_is_an_outage_that_ends():
     clients = {"clients": 2, "duration": 24, "think_time": "5ms", "object_size": "16KiB", "mix": {"GET": 1}}
-    row = requested(ceph(workload=clients, gateways={"count": 1}), "gateway", replications=1)["failures"][0]["windows"]
-    assert row["during"]["ops"]["GET"]["errors"] == pytest.approx(row["during"]["ops"]["GET"]["count"], abs=4)
-    assert row["after"]["ops"]["GET"]["errors"] == 0
+    row = requested(ceph(workload=clients, gateways={"count": 1}), "gateway", replications=1).failures[0].windows
+    assert row["during"].ops["GET"].errors == pytest.approx(row["during"].ops["GET"].count, abs=4)
+    assert row["after"].ops["GET"].errors == 0
 
 
 def tailcast(capsys, *arguments: object) -> tuple[int, str, str]:
@@ -346,11 +347,11 @@ def test_ctrl_c_says_that_nothing_is_kept(capsys, tmp_path, monkeypatch):
 
 def test_tables_and_sentences_say_what_was_found():
     result = requested(minio(drives=1), "drive", slos=("GET.p99<100ms",))
-    row = result["failures"][0]
+    row = result.failures[0]
     grids = failure_grids(result, row)
     assert [grid.title for grid in grids] == [f"{what}: drive 0 is down" for what in ("GET", "PUT", "Objectives")]
-    during = row["windows"]["during"]["ops"]["GET"]
-    assert grids[0].rows[1][:3] == ["during", f"{during['count']:,}", f"{during['count']:,} (100%)"]
+    during = row.during.ops["GET"]
+    assert grids[0].rows[1][:3] == ["during", f"{during.count:,}", f"{during.count:,} (100%)"]
     (said,) = findings(result)
     assert said.startswith("While drive 0 is down, all GETs fail and all PUTs fail. Afterwards, GET p99 is")
     assert said.endswith(" GET.p99<100ms is violated during the failure.")
@@ -358,8 +359,8 @@ def test_tables_and_sentences_say_what_was_found():
 
 def test_sentences_are_about_operations_of_all_groups():
     result = requested(minio(drives=1), "drive")
-    for window in result["failures"][0]["windows"].values():
-        window["ops"] |= {f"backup.{op}": figures for op, figures in window["ops"].items()}
+    for window in result.failures[0].windows.values():
+        window.ops.update({f"backup.{op}": figures for op, figures in window.ops.items()})
     (said,) = findings(result)
     assert "backup" not in said and "all GETs fail" in said
 
@@ -367,22 +368,22 @@ def test_sentences_are_about_operations_of_all_groups():
 def test_a_gateway_that_is_back_before_anybody_notices_is_told():
     spec, slos = ceph(), ("GET.p99<1s", "PUT.errors<99%")
     result = requested(spec, "gateway", "drive", slos=slos, replications=1)
-    gateway, drive = result["failures"]
-    (note,) = gateway["notes"]
+    gateway, drive = result.failures
+    (note,) = gateway.notes
     assert "6 s (detected_after)" in note and "gateway 0" in note
-    assert not drive["notes"], "no load balancer looks after drives"
+    assert not drive.notes, "no load balancer looks after drives"
     told = findings(result)
     assert told[0].endswith(f"). GET.p99<1s is violated during the failure. {note}.")
     assert re.match(
         r"While gateway 0 is down, \S+ p99 is \S+ \S+ (?:\(few\) )?\(change: .+; \d+\.\d\d% fail\) and ", told[0]
     )
-    for window in gateway["windows"].values():
-        window["slo"]["GET.p99<1s"] = "fail"
+    for window in gateway.windows.values():
+        window.slo["GET.p99<1s"] = "fail"
     assert "GET.p99<1s is violated before, during and after the failure." in findings(result)[0]
     spec["workload"]["duration"] = 21
-    assert not requested(spec, "gateway", replications=1)["failures"][0]["notes"], "it is away for 7 s"
+    assert not requested(spec, "gateway", replications=1).failures[0].notes, "it is away for 7 s"
     alone = ceph(gateways={"count": 1})
-    assert not requested(alone, "gateway", replications=1)["failures"][0]["notes"], "there is nothing to balance"
+    assert not requested(alone, "gateway", replications=1).failures[0].notes, "there is nothing to balance"
 
 
 def test_the_example_can_lose_a_drive():

@@ -77,12 +77,12 @@ def test_clients_that_go_on_using_a_dead_host_meet_no_objective_and_are_told_wha
 def test_remedies_are_as_they_were_simulated():
     data = override(SIX, [*_SMALL, "workload.duration=6s"])
     result = failures(FailureExperiment(data, "six", [parse_failure("host")], settings=Settings(replications=2)))
-    (row,) = result["failures"]
-    assert row["errors"] == pytest.approx(1 / 6, abs=0.03)
-    for remedy in row["remedies"]:
-        changed = override(data, [f"{path}={value}" for path, value in remedy["set"].items()])
-        run = simulate(spec_of(changed | {"faults": [row["event"]]}, "six"), seed=0)
-        assert run.failed.mean() <= 0.5 * row["errors"]
+    (row,) = result.failures
+    assert row.errors == pytest.approx(1 / 6, abs=0.03)
+    for remedy in row.remedies:
+        changed = override(data, [f"{path}={value}" for path, value in remedy.set.items()])
+        run = simulate(spec_of(changed | {"faults": [row.event]}, "six"), seed=0)
+        assert run.failed.mean() <= 0.5 * row.errors
     first = opening(result)[0]
     assert first.startswith("While host 0 is down, 1") and "balance=proxy" in first
     assert "client.retry.retries=2" in first
@@ -91,7 +91,7 @@ def test_remedies_are_as_they_were_simulated():
 def test_a_failure_that_makes_no_request_fail_needs_no_remedy():
     data = override(SIX, [*_SMALL, "workload.duration=6s"])
     result = failures(FailureExperiment(data, "six", [parse_failure("drive")], settings=Settings(replications=2)))
-    assert result["failures"][0]["remedies"] == [] and opening(result)[0].startswith("Without a failure")
+    assert result.failures[0].remedies == [] and opening(result)[0].startswith("Without a failure")
 
 
 def test_the_best_value_is_sought_with_the_failure():

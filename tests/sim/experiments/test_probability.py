@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from cli.tables.forecast.probability import probability_grids, probability_lines
-from models.spec.described import DescribedSpec
+from models.basis.described import DescribedSpec
 from sim.analysis.main_assumptions import main_unknowns
 from sim.experiments.failure_kinds import Failure
 from sim.experiments.failures import FailureExperiment, failures
@@ -135,11 +135,12 @@ def test_each_window_of_a_failure_has_a_probability():
         settings=Settings(replications=2), draws=Draws(DescribedSpec.of(mapping), 0.8, 6),
     )  # fmt: skip
     result = failures(experiment)
-    windows = {name: window["met"] for name, window in result["failures"][0]["windows"].items()}
+    windows = {name: window.met for name, window in result.failures[0].windows.items()}
     assert windows.keys() == {"before", "during", "after"}
-    assert all(each["draws"] == 6 and 0 <= each["value"] <= 1 for each in windows.values())
-    assert windows["during"]["value"] <= windows["before"]["value"]
-    assert [each["path"] for each in result["unknowns"]] == ["network.latency"]
+    drawn = {name: met for name, met in windows.items() if met is not None}
+    assert drawn == windows and all(each.draws == 6 and 0 <= each.value <= 1 for each in drawn.values())
+    assert drawn["during"].value <= drawn["before"].value
+    assert [each.path for each in result.unknowns] == ["network.latency"]
 
 
 def test_the_values_that_matter_most_are_named_first():

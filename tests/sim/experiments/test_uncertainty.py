@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from models.basis.uncertainty import Uncertain, uncertain
 from models.spec.origins import origins_of
-from models.spec.uncertainty import Uncertain, uncertain
 from models.store import spec_of
 from sim.experiments.sweep import Settings
 from sim.experiments.uncertainty import assumed_effects, uncertainty_band

@@ -88,30 +88,30 @@ def test_durations_and_throughputs_are_those_of_a_phase():
 def test_a_case_is_as_good_as_it_claims(name):
     case = case_named(name)
     result = forecast(case, replications=3)
-    assert [row["measured"] for row in result["rows"]] == [dict(row.measured) for row in case.rows]
-    assert result["error"]["all"]["median"] < case.tolerance
-    fitted, held_out = result["error"]["used_in_fit"], result["error"]["held_out"]
-    assert fitted["rows"] + held_out["rows"] == len(case.rows)
-    assert held_out["median"] < 2 * case.tolerance
-    for row in result["rows"]:
-        low, high = row["range"]["duration_s"]
-        assert low <= row["predicted"]["duration_s"] <= high
+    assert [row.measured for row in result.rows] == [dict(row.measured) for row in case.rows]
+    assert result.error.all.median < case.tolerance
+    fitted, held_out = result.error.used_in_fit, result.error.held_out
+    assert fitted.rows + held_out.rows == len(case.rows)
+    assert held_out.median < 2 * case.tolerance
+    for row in result.rows:
+        low, high = row.range["duration_s"]
+        assert low <= row.predicted["duration_s"] <= high
 
 
 def test_bytes_of_rustfs_follow_from_its_layout():
     case = case_named("rustfs-3node")
     result = forecast(case)
-    assert not any(row["used_in_fit"] for row in result["rows"])
-    assert result["error"]["all"]["worst"] < case.tolerance
+    assert not any(row.used_in_fit for row in result.rows)
+    assert result.error.all.worst < case.tolerance
 
 
 @pytest.mark.parametrize("name", ["minio-nvme8", "minio-nvme32"])
 def test_a_published_cluster_follows_from_its_hardware(name):
     """MinIO's own benchmarks: links saturate, or drives if clients use no links."""
     result = forecast(case_named(name), replications=1)
-    assert len(result["rows"]) == 2
-    for row in result["rows"]:
-        assert row["ratio"]["throughput_gb_per_s"] == pytest.approx(1, abs=0.2)
+    assert len(result.rows) == 2
+    for row in result.rows:
+        assert row.ratio["throughput_gb_per_s"] == pytest.approx(1, abs=0.2)
 
 
 def duration_s(name: str, op: str, *assignments: str) -> float:
@@ -143,13 +143,11 @@ def test_journal_of_a_hard_disk_is_shared():
 
 
 def test_hedged_reads_of_the_tail_case():
-    rows = {
-        (row["table"], row["op"]): row for row in forecast(case_named("minio-s3bench-tail"), replications=60)["rows"]
-    }
+    rows = {(row.table, row.op): row for row in forecast(case_named("minio-s3bench-tail"), replications=60).rows}
     plain, hedged = rows["plain", "GET"], rows["hedged", "GET"]
-    assert hedged["ratio"]["latency_max_ms"] == pytest.approx(1, abs=0.3)
-    assert hedged["ratio"]["latency_p99_ms"] == pytest.approx(1, abs=0.3)
-    assert hedged["predicted"]["latency_max_ms"] < 0.75 * plain["predicted"]["latency_max_ms"]
+    assert hedged.ratio["latency_max_ms"] == pytest.approx(1, abs=0.3)
+    assert hedged.ratio["latency_p99_ms"] == pytest.approx(1, abs=0.3)
+    assert hedged.predicted["latency_max_ms"] < 0.75 * plain.predicted["latency_max_ms"]
 
 
 def test_list_keeps_its_contract(capsys):

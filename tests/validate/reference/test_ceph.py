@@ -134,16 +134,16 @@ def test_some_rows_of_a_case_are_as_good_as_it_claims(name):
     case = case_named(name)
     rows = range(0, len(case.rows), 4 if len(case.rows) < 27 else 9)
     result = forecast(sample_of(case, rows))
-    assert len(result["rows"]) == len(rows)
-    assert result["error"]["all"]["median"] < case.tolerance
+    assert len(result.rows) == len(rows)
+    assert result.error.all.median < case.tolerance
 
 
 @pytest.mark.parametrize("name", others_nightly(FITTED, WHOLE, "some of their rows are predicted in every run"))
 def test_a_case_is_as_good_as_it_claims(name):
     case = case_named(name)
     result = forecast(case)
-    assert result["error"]["all"]["median"] < case.tolerance
-    assert [statement["holds"] for statement in result["statements"]] == [True] * len(statements_of(name))
+    assert result.error.all.median < case.tolerance
+    assert [statement.holds for statement in result.statements] == [True] * len(statements_of(name))
 
 
 @pytest.mark.nightly("processes are those of validations, whose test runs many times a day")

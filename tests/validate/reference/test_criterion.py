@@ -18,9 +18,9 @@ NAMES = ("swift-criterion", "bob-one-host", "bob-minio-same-host")
 def test_a_case_is_as_good_as_it_claims(name):
     case = case_named(name)
     result = forecast(case)
-    assert result["error"]["all"]["median"] < case.tolerance
-    assert result["error"]["held_out"]["median"] < case.tolerance
-    assert [statement["holds"] for statement in result["statements"]] == [True] * len(statements_of(name))
+    assert result.error.all.median < case.tolerance
+    assert result.error.held_out.median < case.tolerance
+    assert [statement.holds for statement in result.statements] == [True] * len(statements_of(name))
 
 
 def test_the_same_host_has_the_same_hardware():

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from models.store import spec_of
+from sim.json_form import to_json
 from tests.cli.commands.test_simulate import tailcast
 from tests.specs import minio
 from traces.errors import InputError
@@ -26,7 +27,7 @@ def test_note_says_which_throughput_needs_more_than_the_nic(tmp_path):
     text = "clients,throughput_mb_per_s\n16,900\n16,14121.5\n"
     spec, table = files(tmp_path, text)
     data = override({"store": "ceph", "workload": {"object_size": 1, "keys": {"kind": "uniform", "count": 100}}}, fixed)
-    notes = forecast(UserTable.read(spec, data, table))["notes"]
+    notes = forecast(UserTable.read(spec, data, table)).notes
     assert len(notes) == 1
     needed, _, station = notes[0].partition("needs ")[2].partition(" times the rate of the NIC ")
     assert float(needed) == pytest.approx(14.1215 / 3 / (1448 / 1538), abs=0.02)  # three hosts
@@ -125,11 +126,12 @@ def test_bands_of_a_table(tmp_path):
     spec = tmp_path / "store.yaml"
     spec.write_text(yaml.safe_dump(ranged))
     result = forecast(UserTable.read(spec, ranged, table), uncertainty=0.8, draws=6)
-    low, high = result["rows"][0]["band"]["throughput_ops"]
-    assert low < result["rows"][0]["predicted"]["throughput_ops"] < high and high > 1.5 * low
-    assert result["uncertainty"]["figures"] == 2  # not the fitted row
-    assert [unknown["path"] for unknown in result["uncertainty"]["unknowns"]] == ["hosts.cores.count"]
-    assert not result["rows"][0]["covered"]["throughput_ops"]
+    low, high = result.rows[0].band["throughput_ops"]
+    assert low < result.rows[0].predicted["throughput_ops"] < high and high > 1.5 * low
+    assert result.uncertainty.figures == 2  # not the fitted row
+    assert [unknown.path for unknown in result.uncertainty.unknowns] == ["hosts.cores.count"]
+    assert not result.rows[0].covered["throughput_ops"]
     # What a row or an assignment sets is known.
     fixed = forecast(UserTable.read(spec, ranged, table), uncertainty=0.8, draws=3, assignments=["hosts.cores.count=2"])
-    assert "uncertainty" not in fixed and all("band" not in row for row in fixed["rows"])
+    assert fixed.uncertainty is None and all(row.band is None for row in fixed.rows)
+    assert "uncertainty" not in to_json(fixed) and "band" not in to_json(fixed)["rows"][0]

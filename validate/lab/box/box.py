@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from validate.lab.box.network import PORT, Network
 from validate.lab.box.shape import DriveShape, Shape
@@ -62,7 +61,7 @@ class Box:
         """Where a server listens behind its host's proxy."""
         return f"127.0.0.1:{PORT}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return what has to be known to find the box again."""
         return {
             "subnet": self.network.subnet,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import threading
 import time
-from typing import Any
 
 from traces.errors import InputError
 from validate.lab.ceph import configuration, program
@@ -54,7 +53,7 @@ class ReshardAt:
         if self._thread is not None:
             self._thread.join()
 
-    def facts(self, zero_at: float, end_at: float) -> dict[str, Any]:
+    def facts(self, zero_at: float, end_at: float) -> dict[str, object]:
         """Return the reshard as a Run records it: `lab_faults`, and `faults` in the words of a spec."""
         if not zero_at <= self._copy_at < end_at:
             return {}

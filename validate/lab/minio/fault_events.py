@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from validate.lab.faults import LabFault
 from validate.lab.store import Store
 
@@ -15,7 +13,7 @@ A probe every 15 s begins if nothing succeeded within 5 s, up to 1 s later, and 
 """
 
 
-def fault_event(store: Store, fault: LabFault, at_s: float, until_s: float | None) -> dict[str, Any] | None:
+def fault_event(store: Store, fault: LabFault, at_s: float, until_s: float | None) -> dict[str, object] | None:
     """Return the event that is the fault; None if the model has no such event."""
     slow = {"at": at_s} | ({} if until_s is None else {"until": until_s})
     down = {"at": at_s} | ({} if until_s is None else {"back_at": until_s})

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from validate.lab.faults import LabFault
 from validate.lab.store import Store
 
 
-def fault_event(store: Store, fault: LabFault, at_s: float, until_s: float | None) -> dict[str, Any] | None:
+def fault_event(store: Store, fault: LabFault, at_s: float, until_s: float | None) -> dict[str, object] | None:
     """Return the event that is the fault; None if the model has no such event.
 
     Of a paused host the kernel still accepts connections, as the server of a frozen drive does.

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
+from models.basis.assumptions import assumptions, with_effect
 from models.capabilities import Spread
 from models.network.service_demand import ServiceDemand
-from models.spec.assumptions import assumptions, with_effect
 from models.spec.origins import Origin
 from models.spec.plausibility import range_of, unit_of
 from models.spec.spec_values import parts_of, with_part

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from models.basis.uncertainty import Uncertain, uncertain
 from models.spec.origins import Origin, Written, origins_of
-from models.spec.uncertainty import Uncertain, uncertain
 from models.store import Spec, spec_of
 from traces.spec.spec_file import override
 

@@ -9,8 +9,8 @@ from typing import Any, get_args, get_origin
 import numpy as np
 from pydantic import BaseModel
 
+from models.devices.presets import Preset, presets_of
 from models.network.service_demand import ServiceDemand
-from models.shared.presets import Preset, presets_of
 from models.spec.plausibility import unit_of
 from models.store import names, store_named
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from models.shared.presets import presets_of
+from models.devices.presets import presets_of
 from models.spec.missing_demands import refuse_missing_demands
 from models.spec.origins import Origin
 from models.spec.spec_values import sections_of
