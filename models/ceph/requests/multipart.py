@@ -6,7 +6,7 @@ head; then its description is added to the metadata object. The completion locks
 writes the head with the manifest of all parts, and removes the metadata object.
 
 Initiation, parts and completion are requests of their own, with the client's policy, and gateways and slots of their
-own. The upload waits for them, and has neither.
+own. The upload waits for them, and has neither; if a part fails, the client cancels the others.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class S3Routes(StripedRoutes):
         initiation = self._sub_route("PUT", "initiation", self._initiated(), policy)
         part = self._sub_route("PUT", "part", self._part_uploaded(kind), policy)
         completion = self._sub_route("PUT", "completion", self._completed(), policy)
-        parts = SubRequests(part, multipart.part_size, parallel=multipart.parallel, own_keys=False)
+        parts = SubRequests(part, multipart.part_size, parallel=multipart.parallel, own_keys=False, cancels=True)
         return self._one(initiation) + in_series(starts(self.at.latency, parts)) + self._one(completion)
 
     def _one(self, route: int) -> Stages:
