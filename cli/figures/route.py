@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import textwrap
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
 from cli.figures.route_boxes import Box, Branches, Fork, forks_of
 from cli.figures.runs import dressed, escaped
 from cli.words import seconds
 from models.network.demand_sheet import Requests
+from models.network.descendants import by_route
 from models.network.network import Network
 from sim.demands.visit_places import names_of
 
@@ -56,24 +59,30 @@ def route_figures(
         network: the network with the routes.
         requests: routes and sizes of the requests; service demands are means over those of a route.
         stations: rows with ``name`` and ``utilization``, as in a Run.
-        most: greatest number of routes; a route with less than 1 % of the requests is drawn only if it is the most
-            frequent one.
+        most: greatest number of routes of requests, each of which is followed by those of its sub-requests; a route
+            with less than 1 % of the requests is drawn only if it is the most frequent one.
     """
     count = np.bincount(requests.route, minlength=len(network.routes))
     common = np.flatnonzero(count >= min(_RARE * len(requests), count.max()))
     ranked = sorted(common.tolist(), key=lambda k: -count[k])[:most]
     load = {row["name"]: row["utilization"] for row in stations}
-    return [
-        _figure(network, network.routes[k].name, float(count[k] / len(requests)), forks_of(network, requests, k, load))
-        for k in ranked
-    ]
+    size_bytes: defaultdict[int, list[NDArray[np.int64]]] = defaultdict(list)
+    for k in ranked:
+        for route, sizes, _ in by_route(network, k, requests.size_bytes[requests.route == k]):
+            size_bytes[route].append(sizes)
+    figures = []
+    for k, of_route in size_bytes.items():
+        fraction = float(count[k] / len(requests))
+        of_all = f" ({fraction:.1%} of requests)" if fraction < 1 else ""
+        title = f"The route of a {escaped(network.routes[k].name)}{of_all if k in ranked else ', a sub-request'}"
+        figures.append(_figure(network, title, forks_of(network, k, np.concatenate(of_route), load)))
+    return figures
 
 
-def _figure(network: Network, name: str, fraction: float, forks: Sequence[Fork]) -> go.Figure:
+def _figure(network: Network, title: str, forks: Sequence[Fork]) -> go.Figure:
     spots = list(_spots(forks))
     height = max((spot.top + _BOX_PX for spot in spots), default=0) + 10
-    of_all = f" ({fraction:.1%} of requests)" if fraction < 1 else ""
-    figure = dressed(go.Figure(), f"The route of a {escaped(name)}{of_all}", height + 140)
+    figure = dressed(go.Figure(), title, height + 140)
     _draw_forks(figure, spots)
     for spot in spots:
         shape = {"x0": spot.column + _LEFT, "x1": spot.column + _RIGHT, "y0": spot.top, "y1": spot.top + _BOX_PX}

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.route import Stage, Visit
+from models.network.sub_requests import SubRequests
 from sim.demands.visit_places import stations_of
 
 
 @dataclass(frozen=True)
 class Box:
-    """A visit, or equal visits of several branches.
+    """A visit, or equal visits of several branches; or the sub-requests that a visit starts.
 
     Attributes:
+        role: that of its station, or the name of the sub-requests' route.
         mean_s: mean service demand.
         stations: indices of the stations that may serve it, in all merged branches.
-        action: its action at a pool or a gate; empty if it is served.
+        action: its action at a pool or a gate, or how many sub-requests are in progress; empty if it is served.
         utilization: mean and maximum over the stations; None for infinite servers, or if it is unknown.
     """
 
@@ -54,12 +55,15 @@ class Fork:
     branches: tuple[Branches, ...]
 
 
-def forks_of(network: Network, requests: Requests, route: int, load: Mapping[str, float]) -> list[Fork]:
+def forks_of(network: Network, route: int, size_bytes: NDArray[np.int64], load: Mapping[str, float]) -> list[Fork]:
     """Return the stages of a route without visits to infinite servers that take no time.
 
-    `load`: utilisation of stations by name.
+    Args:
+        network: the network.
+        route: index of the route.
+        size_bytes: bytes of its requests, over which service demands are averaged.
+        load: utilisation of stations by name.
     """
-    size_bytes = requests.size_bytes[requests.route == route]
     forks = (_fork(network, stage, size_bytes, load) for stage in network.routes[route].stages)
     return [fork for fork in forks if fork.branches]
 
@@ -67,7 +71,7 @@ def forks_of(network: Network, requests: Requests, route: int, load: Mapping[str
 def _fork(network: Network, stage: Stage, size_bytes: NDArray[np.int64], load: Mapping[str, float]) -> Fork:
     equal: dict[tuple[Any, ...], list[list[Box]]] = {}
     for branch in stage.branches:
-        boxes = _in_a_row([box for visit in branch if (box := _box(network, visit, size_bytes, load))])
+        boxes = _in_a_row([box for visit in branch for box in _boxes(network, visit, size_bytes, load)])
         if boxes:
             equal.setdefault(tuple(box.key for box in boxes), []).append(boxes)
     merged = tuple(Branches(len(same), tuple(map(_merged, zip(*same, strict=True)))) for same in equal.values())
@@ -96,12 +100,24 @@ def _joined(need: int, branches: int) -> str:
     return f"needs all {branches}" if need == branches else f"needs {need} of {branches}"
 
 
-def _box(network: Network, visit: Visit, size_bytes: NDArray[np.int64], load: Mapping[str, float]) -> Box | None:
+def _boxes(network: Network, visit: Visit, size_bytes: NDArray[np.int64], load: Mapping[str, float]) -> Iterator[Box]:
     places = tuple(stations_of(network, visit.station))
     kind = network.stations[places[0]]
     mean_s = float(visit.mean_s(size_bytes).mean())
-    if kind.discipline.infinite and not mean_s:
-        return None
+    if not kind.discipline.infinite or mean_s:
+        yield _served(network, visit, places, mean_s, load)
+    if visit.starts is not None:
+        yield Box(network.routes[visit.starts.route].name, _in_progress(visit.starts), 0.0, places, None)
+
+
+def _in_progress(sub: SubRequests) -> str:
+    if (sub.most if sub.chunk_bytes else sub.count) == 1:
+        return "one"
+    return f"{sub.parallel} at a time" if sub.parallel else "all at once"
+
+
+def _served(network: Network, visit: Visit, places: tuple[int, ...], mean_s: float, load: Mapping[str, float]) -> Box:
+    kind = network.stations[places[0]]
     action = "passes" if kind.discipline.is_gate else ""
     if kind.discipline.holds_tokens:
         action = "gives back" if visit.releases else "takes one"

@@ -14,7 +14,7 @@ from models.ceph.demands.disk_load import disk_load, disk_queue
 from models.ceph.demands.index_osds import of_index
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.requests.multipart import S3Routes
-from models.ceph.requests.osd_routes import Kind
+from models.ceph.requests.osd_routes import CUTS, Cut, Kind
 from models.ceph.requests.rados_routes import DirectRoutes, MysqlRoutes
 from models.ceph.requests.rgw_routes import Routes
 from models.ceph.spec.access import Rbd
@@ -24,14 +24,12 @@ from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.shared.background import with_background
 from models.shared.caches import object_hits
-from models.shared.multipart import simulated_parts
 from traces.errors import InputError
 from traces.operations import DELETE, OPS, PUT
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
 _ROUTES: dict[str, type[Routes]] = {"s3": S3Routes, "rados": DirectRoutes, "rbd": DirectRoutes, "mysql": MysqlRoutes}
-_MAX_OBJECTS = 64  # RADOS objects of an S3 object; larger S3 objects are modelled with larger RADOS objects
 
 
 def compile(spec: CephSpec, trace: Trace, waiting: float | None = None) -> tuple[Network, Requests]:
@@ -59,10 +57,11 @@ def compile(spec: CephSpec, trace: Trace, waiting: float | None = None) -> tuple
         )
     stations = Stations(spec, costs)
     kinds, route = _kinds(spec, trace, costs)
-    routes = _ROUTES[spec.access.kind](spec, costs, stations)
+    routes = _ROUTES[spec.access.kind](spec, costs, stations, len(kinds))
+    of_requests = [routes.route(kind) for kind in kinds]
     network = Network(
-        tuple(stations.all), tuple(routes.route(kind) for kind in kinds), stations.placements,
-        stations.groups, tuple(stations.scenario),
+        tuple(stations.all), (*of_requests, *routes.further), stations.placements, stations.groups,
+        tuple(stations.scenario),
     )  # fmt: skip
     requests = Requests.of(trace, route)
     return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "osd host cpu"})
@@ -70,38 +69,66 @@ def compile(spec: CephSpec, trace: Trace, waiting: float | None = None) -> tuple
 
 def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kind], NDArray[np.int32]]:
     """Return the kinds of requests in a Trace, and the index of each request's kind."""
-    merged = _merged_writes(spec, trace)
-    size = trace.transfer_bytes * np.where(trace.op == PUT, merged, 1.0)
-    uploaded = simulated_parts(spec.client.multipart, np.where(trace.op == PUT, trace.size_bytes, 0))
-    if spec.client.multipart is not None:
-        size = np.where(uploaded > 0, spec.client.multipart.part_size, size)
-    whole = np.where(trace.op == DELETE, trace.size_bytes, size)
-    objects = np.clip(-(-whole // RGW_OBJECT_BYTES), 1, _MAX_OBJECTS if spec.access.cuts else 1)
+    refused = next((OPS[op] for op in np.unique(trace.op).tolist() if OPS[op] not in spec.access.ops), None)
+    if refused:
+        raise InputError(f"workload: has {refused}; access {spec.access.kind} allows {', '.join(spec.access.ops)}")
+    merged, is_put, moved = _merged_writes(spec, trace), trace.op == PUT, trace.transfer_bytes
+    size = np.where(is_put, np.maximum(moved, np.minimum(moved * merged, RGW_OBJECT_BYTES)), moved * 1.0)
+    cut = _cut(spec, trace)
+    tail = np.where((trace.op == DELETE) & (cut > 0), -(-trace.size_bytes // RGW_OBJECT_BYTES) - 1, 0)
+    cut[trace.op == DELETE] = 0
     at_gateway = _gateway_hits(spec, trace)
     cached = object_hits(spec.osd.cache, trace, spec.osds, has_writes=False, reaches=~at_gateway)
+    deferred = np.zeros(len(trace), bool)
+    whole = is_put & (cut == 0)
+    deferred[whole] = _deferred(spec, size[whole], costs)
+    forms = (trace.op.astype(np.int64), tail, cut, at_gateway, cached, deferred)
+    numbers = np.ravel_multi_index(forms, tuple(int(form.max(initial=0)) + 1 for form in forms))
+    _, firsts, route = np.unique(numbers, return_index=True, return_inverse=True)
     kinds: list[Kind] = []
-    route = np.zeros(len(trace), np.int32)
-    for number in np.unique(trace.op).tolist():
-        op = OPS[number]
-        if op not in spec.access.ops:
-            raise InputError(f"workload: has {op}; access {spec.access.kind} allows {', '.join(spec.access.ops)}")
-        for count in np.unique(objects[trace.op == number]):
-            rows = np.flatnonzero((trace.op == number) & (objects == count))
-            deferred = _deferred(spec, size[rows] / count, costs) if op == "PUT" else np.zeros(len(rows), bool)
-            forms = 8 * uploaded[rows] + 4 * at_gateway[rows].astype(np.int8) + 2 * cached[rows] + deferred
-            for form in np.unique(forms).tolist():
-                of_kind = rows[forms == form]
-                mean = float(size[of_kind].mean())
-                chunk = spec.pools.data.chunk_bytes(round(mean / count))
-                route[of_kind] = len(kinds)
-                parts = mean / chunk if chunk else 1.0
-                kinds.append(
-                    Kind(
-                        op, int(count), bool(form & 1), chunk, parts, 0, bool(form & 2), bool(form & 4),
-                        merged if op == "PUT" else 1.0, form >> 3,
-                    )
-                )  # fmt: skip
-    return kinds, route
+    for number, row in enumerate(firsts.tolist()):
+        op, how = OPS[trace.op[row]], CUTS[cut[row]]
+        mean = _object_bytes(spec, size[route == number], how)
+        chunk = spec.pools.data.chunk_bytes(round(mean))
+        late = costs.is_deferred(chunk) if how and op == "PUT" else bool(deferred[row])
+        kinds.append(
+            Kind(
+                op, late, chunk, mean / chunk if chunk else 1.0, bool(cached[row]), bool(at_gateway[row]),
+                merged if op == "PUT" else 1.0, how, int(tail[row]),
+            )
+        )  # fmt: skip
+    return kinds, route.astype(np.int32)
+
+
+def _cut(spec: CephSpec, trace: Trace) -> NDArray[np.int64]:
+    """Return how the bytes of each request are divided into RADOS objects, as an index into `CUTS`, shape (n,).
+
+    Raises:
+        InputError: an object has more parts than S3 allows.
+    """
+    if not spec.access.cuts:
+        return np.zeros(len(trace), np.int64)
+    of_object = np.where(trace.op == DELETE, trace.size_bytes, trace.transfer_bytes)
+    cut = np.where(of_object > RGW_OBJECT_BYTES, CUTS.index("in stripes"), 0)
+    if spec.client.multipart is None:
+        return cut
+    try:
+        parts = spec.client.multipart.parts(np.where(trace.op == PUT, trace.size_bytes, 0))
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return np.where(parts > 0, CUTS.index("in parts"), cut)
+
+
+def _object_bytes(spec: CephSpec, size_bytes: NDArray[np.float64], cut: Cut) -> float:
+    """Return the mean bytes of the RADOS objects of requests that are divided in the same way."""
+    if not cut:
+        return float(size_bytes.mean())
+    whole, rest = np.zeros(len(size_bytes)), size_bytes
+    if cut == "in parts" and spec.client.multipart is not None:
+        part_bytes = spec.client.multipart.part_size
+        parts, rest = np.divmod(size_bytes, part_bytes)
+        whole = parts * -(-part_bytes // RGW_OBJECT_BYTES)
+    return float(size_bytes.sum() / max((whole + np.ceil(rest / RGW_OBJECT_BYTES)).sum(), 1))
 
 
 def _merged_writes(spec: CephSpec, trace: Trace) -> float:

@@ -189,9 +189,9 @@ def _members(
         rows: Rows = slice(None) if len(kinds) == 1 else np.flatnonzero(kind == number)
         mine, at = parent[rows], position[rows]
         route[rows], size[rows] = sub.route, sub.sizes(parents.size_bytes[mine], at)
-        key = parents.key_hash[mine]
-        key_hash[rows] = part_keys(key, at) if sub.own_keys else key
         identity[rows] = mixed_words(parents.identity[mine], stream, at.astype(np.uint64))
+        key = identity[rows] if sub.new_keys else parents.key_hash[mine]
+        key_hash[rows] = part_keys(key, sub.first + at) if sub.own_keys else key
     nothing = Visits(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0))
     return _Generation(parents.root[parent], route, size, key_hash, identity, nothing)
 
@@ -249,6 +249,8 @@ def by_route(network: Network, k: int, size_bytes: NDArray[np.int64]) -> Iterato
     Yields:
         route, sizes, and the fraction of the requests that start them, as decided by the visits.
     """
+    if not len(size_bytes):
+        return
     yield k, size_bytes, 1.0
     for visit, sub in network.routes[k].starts:
         count = sub.counts(size_bytes)

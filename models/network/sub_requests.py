@@ -26,10 +26,14 @@ class SubRequests:
             there is at least one. None: there are `count` of them.
         count: number of sub-requests, without `chunk_bytes`.
         size_bytes: bytes that each of them moves, without `chunk_bytes`; None: those of the request.
+        first: position of the first of them, which keys depend on. The chunks before it are no sub-requests; if there
+            are no others, the branch goes on at once.
+        most: maximum number of chunks; None: all.
         parallel: maximum number in progress; None: all.
         need: how many have to succeed; None, or more than there are: all.
         own_keys: each has a key of its own, which depends on that of the request and on its position; otherwise that of
             the request.
+        new_keys: their own keys are different ones for each request, even of the same key: those of new objects.
         cancels: those in progress are cancelled when the visit is over; otherwise they go on.
         keeps: groups, without a placement table, whose members they have in common with the attempt that starts them,
             where it has one.
@@ -41,19 +45,28 @@ class SubRequests:
     chunk_bytes: int | None = None
     count: int = 1
     size_bytes: int | None = None
+    first: int = 0
+    most: int | None = None
     parallel: int | None = None
     need: int | None = None
     own_keys: bool = True
+    new_keys: bool = False
     cancels: bool = False
     keeps: tuple[int, ...] = ()
     delivers: bool = False
 
     def __post_init__(self) -> None:
-        limits = (self.chunk_bytes, self.count, self.parallel, self.need)
-        if any(limit is not None and limit < 1 for limit in limits) or (self.size_bytes or 0) < 0:
-            raise ValueError(f"{self}: chunk_bytes, count, parallel and need must be at least 1, size_bytes at least 0")
+        limits = (self.chunk_bytes, self.most, self.count, self.parallel, self.need)
+        if any(limit is not None and limit < 1 for limit in limits) or min(self.size_bytes or 0, self.first) < 0:
+            raise ValueError(
+                f"{self}: chunk_bytes, most, count, parallel, need must be at least 1, size_bytes and first at least 0"
+            )
         if self.chunk_bytes is not None and (self.count != 1 or self.size_bytes is not None):
             raise ValueError(f"{self}: give chunk_bytes, or count and size_bytes")
+        if self.most is not None and self.chunk_bytes is None:
+            raise ValueError(f"{self}: most limits the number of chunks, so give chunk_bytes")
+        if self.new_keys and not self.own_keys:
+            raise ValueError(f"{self}: new keys are own keys")
 
     @property
     def needs_all(self) -> bool:
@@ -69,12 +82,14 @@ class SubRequests:
         """Return how many sub-requests each request of these sizes starts, same shape."""
         if self.chunk_bytes is None:
             return np.full(len(size_bytes), self.count, np.int64)
-        return np.asarray(np.maximum(-(-size_bytes // self.chunk_bytes), 1))
+        chunks = np.maximum(-(-size_bytes // self.chunk_bytes), 1)
+        return np.asarray(np.clip(chunks - self.first, 0, self.most))
 
     def sizes(self, size_bytes: Counts, position: Counts) -> Counts:
         """Return the bytes of sub-requests at these positions of requests of these sizes, same shape."""
         if self.chunk_bytes is not None:
-            return np.asarray(np.clip(size_bytes - position * self.chunk_bytes, 0, self.chunk_bytes))
+            before = (self.first + position) * self.chunk_bytes
+            return np.asarray(np.clip(size_bytes - before, 0, self.chunk_bytes))
         return size_bytes if self.size_bytes is None else np.full(len(size_bytes), self.size_bytes, np.int64)
 
 

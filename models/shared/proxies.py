@@ -74,7 +74,11 @@ class ProxyStations:
 
     def response(self, with_body: bool) -> Step:
         """Return what a response does on its way to the client; without a body, its CPU time is the request's."""
-        return self._passed(self.proxy.cpu_demand.of_bytes, with_body) if with_body else ()
+        return self.body() if with_body else ()
+
+    def body(self) -> Step:
+        """Return what bytes do here, in either direction, without the request or response that they belong to."""
+        return self._passed(self.proxy.cpu_demand.of_bytes, with_body=True)
 
     def _passed(self, work: ServiceDemand, with_body: bool) -> Step:
         if self.inward is None or self.outward is None or not with_body:

@@ -1,9 +1,9 @@
-"""The rows of the placement table: the OSDs of an object's parts and of its bucket index shard."""
+"""The rows of the placement tables: the OSDs of a RADOS object, and of the bucket index shard of an S3 object."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -15,14 +15,10 @@ from models.ceph.mechanisms.resharding import Reshard
 from models.ceph.spec.spec import CephSpec
 from traces.random_streams import stream_id, uniforms
 
-PARALLEL_STREAMS = 4
-"""RADOS objects of one S3 object that a gateway transfers in parallel: windows of 16 MiB in stripes of 4 MiB."""
-
 _MAX_SHARD_STATIONS = 8192  # with more index shards than this, none is busy, and several share a station
 
 Osds = NDArray[np.int32]
-Pool = int | Literal["index"]
-"""A parallel stream of the data pool, or the index pool."""
+Pool = Literal["data", "index"]
 
 
 class PlacementRows:
@@ -46,15 +42,15 @@ class PlacementRows:
         with_data = frozenset(osd for osd in out if osd < self.spec.osds)
         return self._placed(self.spec.pools.pg_num, self.spec.pools.data.width, with_data, 0)
 
-    def stream(self, stream: int, epoch: Epoch) -> Osds:
-        """Return the OSDs that serve each row's RADOS object in a stream, then `NO_OSD`, shape (rows, width)."""
-        return acting(self.data(epoch.out), epoch.down)[self.groups(stream)]
+    def objects(self, epoch: Epoch) -> Osds:
+        """Return the OSDs that serve each row's RADOS object, then `NO_OSD`, shape (rows, width)."""
+        return acting(self.data(epoch.out), epoch.down)[self.groups]
 
-    def missing(self, stream: int, epoch: Epoch) -> NDArray[np.int64]:
+    def missing(self, epoch: Epoch) -> NDArray[np.int64]:
         """Return the number of missing data chunks of an erasure code in each row, shape (rows,)."""
         chunks = self.data(epoch.out)[:, : self.spec.pools.data.data_shards]
         gone = np.isin(chunks, list(epoch.down)) | (chunks == NO_OSD)
-        missing: NDArray[np.int64] = gone.sum(axis=1)[self.groups(stream)]
+        missing: NDArray[np.int64] = gone.sum(axis=1)[self.groups]
         return missing
 
     def index(self, epoch: Epoch) -> Osds:
@@ -90,9 +86,10 @@ class PlacementRows:
         shard = np.arange(self.count) % self.shards
         return np.flatnonzero((shard >= first) & (shard < end))
 
-    def groups(self, stream: int) -> NDArray[np.int64]:
-        """Return the placement group of each row's RADOS object in a stream."""
-        order: NDArray[np.int64] = np.argsort(uniforms(stream, stream_id("ceph/rows"), 0, self.count), kind="stable")
+    @cached_property
+    def groups(self) -> NDArray[np.int64]:
+        """The placement group of each row's RADOS object."""
+        order: NDArray[np.int64] = np.argsort(uniforms(0, stream_id("ceph/rows"), 0, self.count), kind="stable")
         return order % self.spec.pools.pg_num
 
     def _placed_index(self, shards: int, out: frozenset[int], seed: int) -> Osds:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, PlacementRows, Pool
+from models.ceph.cluster.placement_rows import PlacementRows, Pool
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.fault_timeline import fault_timeline, gateway_outages
 from models.ceph.faults.osd_map import Epoch
@@ -41,8 +41,8 @@ _COMMIT_ACCESSES = 4
 A batch that has data which are not deferred syncs these first (force_flush in BlueStore::_kv_sync_thread). A sync takes
 a third of the device's `flush`, which is the time of all accesses after the first.
 """
-INDEX = PARALLEL_STREAMS
-"""The placement table of the bucket index, after those of the streams."""
+DATA, INDEX = 0, 1
+"""The placement tables of RADOS objects and of the bucket index."""
 _GATEWAY_PARTS = ("cpu", "up", "down", "slots", "reads", "dma")
 
 Table = NDArray[np.int32]
@@ -81,10 +81,10 @@ def _osd_parts(spec: CephSpec) -> tuple[str, ...]:
 class Stations:
     """Numbers the stations of a spec and builds the placement tables.
 
-    A row is the place of an object: in the table of each parallel stream (a RADOS object of it) the OSDs of its
-    placement group and, if there are gateways, in the table of the index the token of its bucket index shard and the
-    OSDs of that. Rows are spread evenly over placement groups and shards. If faults change the OSD map, a request is
-    bound to the present epoch at its first visit to a table.
+    A row is the place of an object: in the table of RADOS objects the OSDs of its placement group and, if there are
+    gateways, in the table of the index the token of its bucket index shard and the OSDs of that. Rows are spread evenly
+    over placement groups and shards. If faults change the OSD map, a request is bound to the present epoch at its first
+    visit to a table.
 
     Attributes:
         all: the stations.
@@ -187,9 +187,9 @@ class Stations:
         """Number of OSDs of a placement group of the data pool."""
         return self.spec.pools.data.width
 
-    def osd(self, stream: int, member: int) -> Osd:
-        """Return the OSD with chunk or replica `member` of the RADOS object in a stream; member 0 is the primary."""
-        return Osd(("osd", stream, member), self._tables[stream])
+    def osd(self, member: int) -> Osd:
+        """Return the OSD with chunk or replica `member` of the RADOS object; member 0 is the primary."""
+        return Osd(("osd", DATA, member), self._tables[DATA])
 
     @property
     def shard(self) -> Member | Bound:
@@ -200,9 +200,9 @@ class Stations:
         """Return an OSD of an object's bucket index shard; member 0 is the primary."""
         return Osd(("index osd", member), self._tables[INDEX], is_of_data=False)
 
-    def decoders(self, stream: int) -> list[Member | Bound]:
+    def decoders(self) -> list[Member | Bound]:
         """Return where a read decodes, one place per missing chunk; a gate that is always open for other rows."""
-        return [self._tables[stream].at("decoder", stream, missing) for missing in range(self.decodes)]
+        return [self._tables[DATA].at("decoder", DATA, missing) for missing in range(self.decodes)]
 
     def gates(self, pool: Pool, writes: bool) -> Step:
         """Return the gates before operations on a placement group; none if no fault shuts gates."""
@@ -304,21 +304,21 @@ class Stations:
                     self._add(name, "index shard", Discipline.POOL, indices=(shard, number))
         return first
 
-    def _stream_columns(self, stream: int) -> list[Indices]:
-        osds = [("osd", stream, member, part) for member in range(self.width) for part in self._names]
-        return [*osds, *(("decoder", stream, missing) for missing in range(self.decodes))]
+    def _data_columns(self) -> list[Indices]:
+        osds = [("osd", DATA, member, part) for member in range(self.width) for part in self._names]
+        return [*osds, *(("decoder", DATA, missing) for missing in range(self.decodes))]
 
-    def _stream_block(self, stream: int, epoch: Epoch) -> Table:
-        """Return the OSDs of a stream's placement groups in an epoch, and where a read decodes, for each row."""
-        members = self.rows.stream(stream, epoch)
+    def _data_block(self, epoch: Epoch) -> Table:
+        """Return the OSDs of each row's placement group in an epoch, and where a read decodes."""
+        members = self.rows.objects(epoch)
         found = self._osds[members]
         if self.has_pg_locks:
-            locks = self._first_lock + self.rows.groups(stream)[:, None] * self.width + np.arange(self.width)
+            locks = self._first_lock + self.rows.groups[:, None] * self.width + np.arange(self.width)
             lock = self._names.index("lock")
             found[..., lock] = np.where(members == NO_OSD, found[..., lock], locks)
         parts = found.reshape(self.rows.count, -1)
         if self.decodes:
-            missing = self.rows.missing(stream, epoch)[:, None] > np.arange(self.decodes)
+            missing = self.rows.missing(epoch)[:, None] > np.arange(self.decodes)
             parts = np.hstack([parts, np.where(missing, parts[:, :1], self._osds[-1, 0])])
         return parts.astype(np.int32)
 
@@ -383,18 +383,15 @@ class Stations:
         names: list[int] = []
         if maps != (Epoch(),):
             if self.spec.pools.data.is_ec:
-                lacks = (self.rows.missing(stream, epoch).max() for stream in range(PARALLEL_STREAMS) for epoch in maps)
-                self.decodes = min(int(max(lacks)), self.width - self.spec.pools.data.data_shards)
+                lacks = max(self.rows.missing(epoch).max() for epoch in maps)
+                self.decodes = min(int(lacks), self.width - self.spec.pools.data.data_shards)
             names = epoch_names(self._take, len(maps), "osd map", "osd map")
         first = len(self.groups)
 
         def table(number: int, columns: list[Indices], blocks: list[Table]) -> PlacementTable:
             return PlacementTable(number, columns, blocks, names, first + number, "osd map", (number,))
 
-        self._tables = [
-            table(stream, self._stream_columns(stream), [self._stream_block(stream, epoch) for epoch in maps])
-            for stream in range(PARALLEL_STREAMS)
-        ]
+        self._tables = [table(DATA, self._data_columns(), [self._data_block(epoch) for epoch in maps])]
         if self.spec.access.via_gateways:
             osds = numbered("index osd", self.spec.index_replicas, self._names)
             self._tables.append(table(INDEX, [("shard",), *osds], [self._index_block(epoch) for epoch in maps]))

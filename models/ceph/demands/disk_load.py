@@ -9,9 +9,8 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from models.ceph.cluster.placement_rows import PARALLEL_STREAMS
 from models.ceph.mechanisms.filestore import distinct
-from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
+from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES, RGW_WINDOW_OBJECTS
 from models.ceph.spec.spec import CephSpec
 from models.devices.hdd_scheduling import HddQueue, of_clients
 from models.network.placement import key_hashes
@@ -100,5 +99,7 @@ def _chosen(trace: Trace) -> tuple[float, float]:
 
 def _parallel(spec: CephSpec, trace: Trace) -> NDArray[np.float64]:
     """Return the number of RADOS objects that a request accesses at the same time."""
-    objects = np.ceil(trace.transfer_bytes / RGW_OBJECT_BYTES)
-    return np.clip(objects, 1, PARALLEL_STREAMS) if spec.access.cuts else np.ones(len(trace))
+    if not spec.access.cuts:
+        return np.ones(len(trace))
+    objects = np.maximum(np.ceil(trace.transfer_bytes / RGW_OBJECT_BYTES), 1)
+    return np.minimum(objects, RGW_WINDOW_OBJECTS) if spec.access.via_gateways else objects

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, PlacementRows, Pool
+from models.ceph.cluster.placement_rows import PlacementRows, Pool
 from models.ceph.faults.fault_timeline import FaultTimeline
 from models.ceph.faults.osd_map import Outage, min_size
 from models.ceph.faults.reshard_gates import Gates
@@ -68,9 +68,7 @@ class PeeringGates:
             self._add_reshards(group)
         dead = [self._outage_gates(number, outage) for number, outage in enumerate(timeline.outages)]
         if dead:
-            for stream in range(PARALLEL_STREAMS):
-                members = [rows.stream(stream, epoch) for epoch in timeline.epochs]
-                self._add_pool(stream, members, spec.pools.data, dead)
+            self._add_pool("data", [rows.objects(epoch) for epoch in timeline.epochs], spec.pools.data, dead)
             replicas = Protection(replicas=spec.index_replicas)
             self._add_pool("index", [rows.index(epoch) for epoch in timeline.epochs], replicas, dead)
         self.table = np.stack(self._columns, axis=1)

@@ -21,6 +21,9 @@ STRIPE_UNIT_BYTES = 4096
 """osd_pool_erasure_code_stripe_unit (src/common/options/global.yaml.in), the default of `Protection.stripe_unit`."""
 RGW_OBJECT_BYTES = 4 << 20
 """rgw_max_chunk_size and rgw_obj_stripe_size (src/common/options/rgw.yaml.in): largest size of RADOS objects."""
+RGW_WINDOW_OBJECTS = 4
+"""RADOS objects of a request that a gateway has in progress: 16 MiB (rgw_put_obj_min_window_size and
+rgw_get_obj_window_size)."""
 
 CODING_BYTES_PER_S: dict[Plugin, float] = {"jerasure": 8.4e9, "isa": 16.8e9}
 """Object bytes per second that one core at 3.4 GHz processes for one row of the coding matrix.

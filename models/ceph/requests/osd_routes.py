@@ -1,7 +1,7 @@
 """What the OSDs of a Ceph cluster do for a request: they read, write and remove RADOS objects.
 
-Objects are divided into a head and stripes of 4 MiB. A replicated or erasure-coded write waits for all members of the
-placement group, an erasure-coded read for as many chunks as there are data chunks.
+A replicated or erasure-coded write waits for all members of the placement group, an erasure-coded read for as many
+chunks as there are data chunks.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal, get_args
 
-from models.ceph.cluster.placement_rows import PARALLEL_STREAMS, Pool
+from models.ceph.cluster.placement_rows import Pool
 from models.ceph.cluster.stations import Osd, Stations
 from models.ceph.demands.cost_functions import CostFunctions, DeviceAccess, of_size
 from models.ceph.demands.index_osds import of_index
@@ -38,57 +39,49 @@ from models.shared.steps import (
 )
 from traces.operations import Op
 
+Cut = Literal["", "in stripes", "in parts"]
+CUTS: tuple[Cut, ...] = get_args(Cut)
+
 
 @dataclass(frozen=True)
 class Kind:
-    """The common properties of requests with the same route.
+    """The common properties of requests with the same route, and of their RADOS objects.
 
     Attributes:
-        objects: number of RADOS objects of the S3 object: its head and stripes.
-        deferred: whether its chunks are small enough to be written after the commit.
+        deferred: whether chunks are small enough to be written after the commit.
         chunk_bytes: bytes of a chunk, for demands that do not follow from the size of each request.
-        parts: mean number of chunks that the bytes fill; an erasure code may pad them to more.
-        stream: parallel stream of its first RADOS object.
+        parts: mean number of chunks that the bytes of a RADOS object fill; an erasure code may pad them to more.
         cached: whether the OSDs have the data in memory.
         at_gateway: whether the gateway has the object in its cache.
-        merged: number of writes that are sent as one; chunks and RADOS objects are those of the merged write.
-        uploaded: parts of a multipart upload, of which the other properties describe one; 0: one request.
+        merged: number of writes that are sent as one; chunks are those of the merged write.
+        cut: how the bytes are divided; empty: they are in one RADOS object.
+        tail: number of stripes after the head that a DELETE removes.
     """
 
     op: Op
-    objects: int = 1
     deferred: bool = False
     chunk_bytes: int = 0
     parts: float = 1.0
-    stream: int = 0
     cached: bool = False
     at_gateway: bool = False
     merged: float = 1.0
-    uploaded: int = 0
+    cut: Cut = ""
+    tail: int = 0
 
     @property
     def object_bytes(self) -> float:
         """Mean bytes of a request in each of its RADOS objects."""
-        return self.parts * self.chunk_bytes / self.objects
-
-    @property
-    def windows(self) -> list[range]:
-        """The parallel streams of each window, in order."""
-        if self.objects == 1:
-            return [range(self.stream, self.stream + 1)]
-        return [
-            range(min(PARALLEL_STREAMS, self.objects - first)) for first in range(0, self.objects, PARALLEL_STREAMS)
-        ]
+        return self.parts * self.chunk_bytes
 
     @property
     def variant(self) -> str:
         """That of the route."""
         return words(
-            f"of {self.objects} RADOS objects" * (self.objects > 1),
+            self.cut,
+            f"of {1 + self.tail} RADOS objects" * (self.tail > 0),
             "deferred" * self.deferred,
             "cached" * self.cached,
             "cached at gateway" * self.at_gateway,
-            f"in {self.uploaded} parts" * (self.uploaded > 0),
         )
 
 
@@ -108,18 +101,16 @@ class OsdRoutes:
         return self.costs if osd.is_of_data else self.index_costs
 
     def _read(self, kind: Kind) -> Stages:
-        """The OSDs read the RADOS objects and send them."""
-        if self.is_ec:
-            return sum((self._read_shards(kind, streams) for streams in kind.windows), ())
-        return sum((fan_out(self._read_replica(kind, stream) for stream in streams) for streams in kind.windows), ())
+        """The OSDs read a RADOS object and send it."""
+        return self._read_shards(kind) if self.is_ec else in_series(self._read_replica(kind))
 
-    def _read_replica(self, kind: Kind, stream: int) -> Step:
+    def _read_replica(self, kind: Kind) -> Step:
         """The primary reads a RADOS object and sends it."""
-        osd, parts = self.at.osd(stream, 0), kind.parts
+        osd, parts = self.at.osd(0), kind.parts
         read = visit(osd.cpu, self._read_cpu(kind, parts), ties=True)
-        dma = self.net.dma(osd, self._from_drive(kind) / parts + self.net.remote_to_osds / kind.objects)
+        dma = self.net.dma(osd, self._from_drive(kind) / parts + self.net.remote_to_osds)
         found = self._by_worker(osd, 1, read, self._fetch(osd, kind, parts))
-        return self._with_token(self._go(stream), found, dma, self._to_gateway(osd, kind))
+        return self._with_token(self._go("data"), found, dma, self._to_gateway(osd))
 
     def _with_token(self, *read: Step) -> Step:
         """A RADOS read of a gateway, which limits those that are in progress."""
@@ -140,46 +131,36 @@ class OsdRoutes:
         """The gates before the primary of a placement group, and the way to it."""
         return self.at.gates(pool, writes) + self.hop
 
-    def _read_shards(self, kind: Kind, streams: range) -> Stages:
-        """The primary fetches the chunks and sends the decoded object to the gateway.
-
-        Of the reads of a window only the first takes one of the gateway's tokens: requests that each had some of the
-        tokens that they need would wait for each other.
-        """
+    def _read_shards(self, kind: Kind) -> Stages:
+        """The primary fetches the chunks and sends the decoded object to the gateway."""
         needed = self._chunks_reached(kind)
         members = range(self.width if self.spec.pools.fast_read else needed)
         if needed < self.data_shards:  # seldom the primary's own
             members = range(1, needed + 1)
         begin, requests = self.spec.osd.read.without_bytes, 1 + sum(member > 0 for member in members)
         taken, returned = self._read_tokens()
-        start = []
-        for stream in streams:
-            primary, token = self.at.osd(stream, 0), taken if stream == streams[0] else ()
-            work = self._by_worker(primary, requests, visit(primary.cpu, begin, ties=True))
-            start.append(token + self._go(stream) + work)
-        transferred = 1 / kind.objects + (len(members) - 2) / kind.parts  # apart from a chunk of its own
-        fetch = [self._chunk(kind, stream, member, transferred) for stream in streams for member in members]
-        decode = self.spec.pools.data.decode(1, self.spec.release).per_shard(kind.objects)
+        primary = self.at.osd(0)
+        start = taken + self._go("data") + self._by_worker(primary, requests, visit(primary.cpu, begin, ties=True))
+        transferred = 1 + (len(members) - 2) / kind.parts  # apart from a chunk of its own
+        fetch = [self._chunk(kind, member, transferred) for member in members]
+        decode = self.spec.pools.data.decode(1, self.spec.release)
         own = 0 in members
         at_primary = self._from_drive(kind) * own + len(members) - own  # read, and received
-        moved = at_primary / kind.parts + self.net.remote_to_osds / kind.objects
-        send = []
-        for stream in streams:
-            primary, token = self.at.osd(stream, 0), returned if stream == streams[0] else ()
-            decoded = joined(visit(cpu, decode) for cpu in self.at.decoders(stream))
-            send.append(decoded + self.net.dma(primary, moved) + self._to_gateway(primary, kind) + token)
-        return fan_out(start) + fan_out(fetch, wait_for=len(streams) * needed) + fan_out(send)
+        moved = at_primary / kind.parts + self.net.remote_to_osds
+        decoded = joined(visit(cpu, decode) for cpu in self.at.decoders())
+        send = decoded + self.net.dma(primary, moved) + self._to_gateway(primary) + returned
+        return in_series(start) + fan_out(fetch, wait_for=needed) + in_series(send)
 
     def _read_tokens(self) -> tuple[Step, Step]:
         """The token of a gateway's reads is taken in one stage and returned in another."""
         return acquire(self.at.gateway("reads")), release(self.at.gateway("reads"))
 
-    def _chunk(self, kind: Kind, stream: int, member: int, transferred: float) -> Step:
+    def _chunk(self, kind: Kind, member: int, transferred: float) -> Step:
         """The primary reads its chunk, or another member does and sends it to the primary.
 
         The primary encrypts or decrypts `transferred` times the bytes of the request in secure mode, too.
         """
-        osd, parts = self.at.osd(stream, member), kind.parts
+        osd, parts = self.at.osd(member), kind.parts
         read = self._read_cpu(kind, parts)
         if not member:
             own = _more(read.of_bytes, self.costs.secure_s * transferred)
@@ -214,22 +195,17 @@ class OsdRoutes:
         made = access(osd.drive if on_drive else osd.db, cost.exclusive.per_shard(parts), waited)
         return sometimes([made], Chance(cost.fraction))[0] if cost.fraction < 1 else made
 
-    def _write(self, kind: Kind) -> Stages:
-        """The OSDs receive the RADOS objects and commit them."""
-        return sum((self._write_shards(kind, streams) for streams in kind.windows), ())
-
     def _deferred_writes(self, kind: Kind) -> list[Step]:
         """The chunks are written to their place after the commit, if they are deferred."""
+        if not kind.deferred:
+            return []
         written = self.costs.deferred_write(kind.chunk_bytes)
         wait = () if self.at.batches is None else check(self.at.batches)
-        return [
-            wait + hold(osd.throttle, access(osd.drive, written))
-            for streams in kind.windows if kind.deferred
-            for osd in (self.at.osd(stream, member) for stream in streams for member in range(self.width))
-        ]  # fmt: skip
+        osds = (self.at.osd(member) for member in range(self.width))
+        return [wait + hold(osd.throttle, access(osd.drive, written)) for osd in osds]
 
-    def _write_shards(self, kind: Kind, streams: range) -> Stages:
-        """The primaries receive the objects, and the chunks or replicas are committed."""
+    def _write(self, kind: Kind) -> Stages:
+        """The primary receives a RADOS object, and its chunks or replicas are committed."""
         spec = self.spec
         parts = kind.parts
         reached = self._chunks_reached(kind)
@@ -237,26 +213,23 @@ class OsdRoutes:
         received_s = self.costs.secure_s
         write = _more(spec.osd.write, received_s).per_shard(parts)
         encode = spec.pools.data.encode(spec.release).per_byte
-        sent = (len(members) - 1) * kind.objects / parts
+        sent = (len(members) - 1) / parts
         requests = len(members) + sum(member > 0 for member in self._kept_chunks(kind, reached))
-        first = _more(spec.osd.write, encode + received_s * (1 + sent)).per_shard(kind.objects)
-        send, committed = [], []
-        for stream in streams:
-            primary = self.at.osd(stream, 0)
-            arrive = self._go(stream, writes=True) + self.net.public(primary, "down", kind.objects)
-            # Received, sent to the others, written.
-            moved = self.net.remote_to_osds / kind.objects + len(members) / parts
-            work = self._by_worker(primary, requests, visit(primary.cpu, first, ties=True))
-            send.append(arrive + self.net.dma(primary, moved) + work)
-            for member in members:
-                osd = self.at.osd(stream, member)
-                if not member:
-                    committed.append(self._commit(osd, parts, kind))
-                    continue
-                received = self.net.cluster(osd, "down", parts) + self.net.dma(osd, 2 / parts)
-                committed.append(round_trip(self.hop, received, self._commit(osd, parts, kind, visit(osd.cpu, write))))
-        old = self._old_chunks(kind, streams, reached)
-        return fan_out(send) + old + fan_out(committed) + in_series(self.hop)
+        first = _more(spec.osd.write, encode + received_s * (1 + sent))
+        primary = self.at.osd(0)
+        arrive = self._go("data", writes=True) + self.net.public(primary, "down")
+        moved = self.net.remote_to_osds + len(members) / parts  # received, sent to the others, written
+        work = self._by_worker(primary, requests, visit(primary.cpu, first, ties=True))
+        committed = []
+        for member in members:
+            osd = self.at.osd(member)
+            if not member:
+                committed.append(self._commit(osd, parts, kind))
+                continue
+            received = self.net.cluster(osd, "down", parts) + self.net.dma(osd, 2 / parts)
+            committed.append(round_trip(self.hop, received, self._commit(osd, parts, kind, visit(osd.cpu, write))))
+        sent_to_primary = in_series(arrive, self.net.dma(primary, moved), work)
+        return sent_to_primary + self._old_chunks(kind, reached) + fan_out(committed) + in_series(self.hop)
 
     def _kept_chunks(self, kind: Kind, reached: int) -> Sequence[int]:
         """Return the chunks that the primary reads before an overwrite that fills stripes in part.
@@ -276,15 +249,13 @@ class OsdRoutes:
         """Return the mean number of stripes that an overwrite fills in part."""
         return self.spec.pools.data.partial_stripes(round(kind.object_bytes)) if self.spec.access.overwrites else 0.0
 
-    def _old_chunks(self, kind: Kind, streams: range, reached: int) -> Stages:
+    def _old_chunks(self, kind: Kind, reached: int) -> Stages:
         """The primary reads what an overwrite leaves of the stripes that it fills in part."""
         kept = self._kept_chunks(kind, reached)
         units = self._partial_stripes(kind) * self.spec.pools.data.stripe_bytes / self.data_shards
         received = (len(kept) - 2) / kind.parts  # from the others, apart from a chunk of its own
         sized = partial(of_size, size_bytes=units * kind.parts)
-        return fan_out(
-            changed(self._chunk(kind, stream, member, received), sized) for stream in streams for member in kept
-        )
+        return fan_out(changed(self._chunk(kind, member, received), sized) for member in kept)
 
     def _commit(self, osd: Osd, parts: float, kind: Kind, work: Step = ()) -> Step:
         """A chunk is made durable after `work`: in the log if it is deferred, else on the drive and then in the log.
@@ -309,17 +280,17 @@ class OsdRoutes:
 
     def _compactions(self) -> list[Step]:
         """Compaction I/O on the data devices caused by the metadata of a write."""
-        return [self._accesses(self.at.osd(0, m), self.costs.compaction_accesses) for m in range(self.width)]
+        return [self._accesses(self.at.osd(m), self.costs.compaction_accesses) for m in range(self.width)]
 
     def _remove(self) -> Stages:
         """The chunks or replicas of a RADOS object are removed."""
-        return in_series(self._go(0, writes=True)) + fan_out(self._removals(0)) + in_series(self.hop)
+        return in_series(self._go("data", writes=True)) + fan_out(self._removals()) + in_series(self.hop)
 
-    def _removals(self, stream: int) -> list[Step]:
+    def _removals(self) -> list[Step]:
         """The removal of a RADOS object on each of its OSDs."""
         branches = []
         for member in range(self.width):
-            osd = self.at.osd(stream, member)
+            osd = self.at.osd(member)
             write, lookups = self.spec.osd.write.without_bytes, self._accesses(osd, self.costs.metadata_accesses)
             work = self._by_worker(osd, 1 if member else self.width, visit(osd.cpu, write), lookups)
             branches.append(round_trip(self.hop if member else (), work, self._log(osd)))
@@ -327,14 +298,14 @@ class OsdRoutes:
 
     def _stat(self) -> Stages:
         """The primary returns the attributes of a RADOS object."""
-        osd = self.at.osd(0, 0)
+        osd = self.at.osd(0)
         read = visit(osd.cpu, self.spec.osd.read.without_bytes, ties=True)
         found = self._by_worker(osd, 1, read, self._accesses(osd, self.costs.metadata_accesses))
-        return in_series(self._go(0), found, self.hop)
+        return in_series(self._go("data"), found, self.hop)
 
-    def _to_gateway(self, osd: Osd, kind: Kind) -> Step:
+    def _to_gateway(self, osd: Osd) -> Step:
         """A primary sends a RADOS object to the gateway or client."""
-        return self.hop + self.net.public(osd, "up", kind.objects)
+        return self.hop + self.net.public(osd, "up")
 
     def _from_drive(self, kind: Kind) -> float:
         """Fraction of the data that are read from drives."""

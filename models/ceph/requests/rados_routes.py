@@ -1,25 +1,28 @@
 """The routes of native RADOS and RBD access, without gateways: RADOS, RBD volumes, databases on volumes.
 
-They visit neither a gateway nor a bucket index; reads and writes of RADOS objects are those of `osd_routes`.
+They visit neither a gateway nor a bucket index; reads and writes of RADOS objects are those of `osd_routes`. Blocks of
+RBD volumes that are larger than a RADOS object are divided into sub-requests, which librbd begins at once (ImageRequest
+in src/librbd/io/ImageRequest.cc); the pages of a transaction are sub-requests, too.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from models.ceph.cluster.placement_rows import PARALLEL_STREAMS
-from models.ceph.demands.cost_functions import of_size
+from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.requests.osd_routes import Kind
 from models.ceph.requests.rgw_routes import Routes
+from models.ceph.requests.stripes import of_stripe
 from models.ceph.spec.access import Mysql
 from models.network.route import Chance, Visit
+from models.network.sub_requests import SubRequests
 from models.shared.steps import (
     Stages,
     Step,
     acquire,
+    chunked,
     detached,
     in_series,
     instant,
@@ -27,7 +30,7 @@ from models.shared.steps import (
     release,
     revised,
     sometimes,
-    with_demands,
+    starts,
 )
 
 
@@ -35,13 +38,27 @@ class DirectRoutes(Routes):
     """Builds the routes of clients that access the primaries of RADOS objects directly."""
 
     def _get(self, kind: Kind) -> Stages:
-        arrive = self.net.client("down") or instant(self.at.latency)
-        return self._begin(kind) + self._read(kind) + in_series(arrive, delivers=True)
+        if kind.cut:
+            return self._begin(kind) + self._cut(kind, self._received(kind))
+        return self._begin(kind) + self._received(kind)
 
     def _put(self, kind: Kind) -> Stages:
+        if kind.cut:
+            written = self._cut(kind, self._written(kind))
+            return self._begin(kind) + written + detached(self.at.latency, self._compactions())
         later = [*self._deferred_writes(kind), *self._compactions()]
         stages = self._sent(kind) + detached(self.at.latency, later)
         return self._begin(kind) + (self._one_of(kind.merged, stages) if kind.merged > 1 else stages)
+
+    def _cut(self, kind: Kind, stages: Stages) -> Stages:
+        """The RADOS objects of a block are accessed at the same time, each by these stages."""
+        of_object = self._sub_route(kind.op, of_stripe(kind), stages)
+        objects = chunked(self.at.latency, RGW_OBJECT_BYTES, of_object)
+        return in_series(objects, delivers=kind.op == "GET")
+
+    def _received(self, kind: Kind) -> Stages:
+        """Bytes are read, and the client receives them."""
+        return self._read(kind) + in_series(self.net.client("down") or instant(self.at.latency), delivers=True)
 
     def _one_of(self, writes: float, stages: Stages) -> Stages:
         """The part that one of several merged writes has in stages: its bytes, and a fraction of the constant times.
@@ -49,7 +66,7 @@ class DirectRoutes(Routes):
         All of them wait as long as the merged write does in queues and for latencies, but for less of its service. The
         merged write is one transaction, so only one of them waits for the commit.
         """
-        commits = {self.at.osd(stream, member).kv for stream in range(PARALLEL_STREAMS) for member in range(self.width)}
+        commits = {self.at.osd(member).kv for member in range(self.width)}
 
         def part(chance: Chance, visit: Visit) -> Visit:
             if visit.station == self.at.latency:
@@ -78,6 +95,10 @@ class DirectRoutes(Routes):
         """The client sends bytes, and they are committed."""
         return in_series(self.net.client("up")) + self._write(kind)
 
+    def _written(self, kind: Kind) -> Stages:
+        """Bytes are sent and committed, and written to their place later if they are deferred."""
+        return self._sent(kind) + detached(self.at.latency, self._deferred_writes(kind))
+
 
 class MysqlRoutes(DirectRoutes):
     """A transaction reads pages in series, then waits for its log writes; changed pages are written back later.
@@ -91,38 +112,29 @@ class MysqlRoutes(DirectRoutes):
         assert isinstance(database, Mysql)
         log_bytes = database.log_write
         log = replace(kind, deferred=self.costs.is_deferred(log_bytes), chunk_bytes=log_bytes)
-        later = list(_repeated(database.write_backs, lambda stream: self._written_back(replace(kind, stream=stream))))
-        pages = _repeated(database.reads(kind.chunk_bytes), lambda stream: [self._page(kind, stream)])
-        read = sum((in_series(page) for of_turn in pages for page in of_turn), self._begin(kind))
-        logged: Stages = ()
-        for number in range(database.log_writes):
-            turn = replace(log, stream=number % PARALLEL_STREAMS)
-            logged += self._sent(turn)
-            later.append(self._deferred_writes(turn))
-        logged = with_demands(logged, partial(of_size, size_bytes=log_bytes))
+        page = self._sub_route("PUT", "read of a page", in_series(self._read_replica(kind) + self.net.client("down")))
+        written = self._sub_route("PUT", "write of a page", self._written(kind))
+        logged = self._sub_route("PUT", "write of a log", self._written(log))
+        logs = in_series(*self._repeated(logged, database.log_writes, log_bytes, parallel=1))
         if database.log_writers:
-            logged = in_series(acquire(self.at.logs)) + logged + in_series(release(self.at.logs))
-        branches = [*(branch for some in later for branch in some), *self._compactions()]
-        return read + logged + detached(self.at.latency, branches)
+            logs = in_series(acquire(self.at.logs)) + logs + in_series(release(self.at.logs))
+        read = in_series(*self._repeated(page, database.reads(kind.chunk_bytes), parallel=1))
+        later = [*self._repeated(written, database.write_backs), *self._compactions()]
+        return self._begin(kind) + read + logs + detached(self.at.latency, later)
 
-    def _page(self, kind: Kind, stream: int) -> Step:
-        """Read a page from its volume."""
-        return self._read_replica(kind, stream) + self.net.client("down")
+    def _repeated(
+        self, route: int, times: float, size_bytes: int | None = None, parallel: int | None = None
+    ) -> Iterator[Step]:
+        """Yield steps that start `times` sub-requests on average, which go to objects of their own.
 
-    def _written_back(self, kind: Kind) -> list[Step]:
-        """Write a page back to its volume, without any request waiting for it."""
-        return [*(branch for stage in self._sent(kind) for branch in stage.branches), *self._deferred_writes(kind)]
-
-
-def _repeated(times: float, branches: Callable[[int], list[Step]]) -> Iterable[Sequence[Step]]:
-    """Yield branches that are executed `times` times on average, on alternating streams.
-
-    If `times` is not a whole number, only a fraction of the requests execute the last ones.
-    """
-    for number in range(math.ceil(times)):
-        made = branches(number % PARALLEL_STREAMS)
-        fraction = times - number
-        yield made if fraction >= 1 else sometimes(made, Chance(fraction))
+        If `times` is not a whole number, only a fraction of the requests start the last one.
+        """
+        whole, fraction = divmod(times, 1)
+        each = SubRequests(route, size_bytes=size_bytes, parallel=parallel)
+        if whole:
+            yield starts(self.at.latency, replace(each, count=int(whole)))
+        if fraction:
+            yield from sometimes([starts(self.at.latency, replace(each, first=int(whole)))], Chance(fraction))
 
 
 def _one_of(writes: float, visit: Visit) -> Visit:

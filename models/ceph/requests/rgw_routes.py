@@ -1,14 +1,18 @@
 """The routes of requests through a Ceph cluster.
 
-A PUT prepares its entry in the bucket index shard, writes the RADOS objects, and sends the response; the entry is
-completed afterwards (ceph doc/dev/radosgw/bucket_index.rst). A GET does not use the index. Of an
-object's stripes, a gateway transfers 16 MiB in parallel (rgw_put_obj_min_window_size, src/common/options/rgw.yaml.in).
+A PUT prepares its entry in the bucket index shard, writes the RADOS object, and sends the response; the entry is
+completed afterwards (ceph doc/dev/radosgw/bucket_index.rst). A GET does not use the index. The stripes of larger
+objects are sub-requests (`stripes`).
 """
 
 from __future__ import annotations
 
+from models.ceph.cluster.stations import Stations
+from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.mechanisms.bucket_index import LIST_MAX_AIO
 from models.ceph.requests.osd_routes import Kind, OsdRoutes
+from models.ceph.spec.spec import CephSpec
+from models.network.retry_policy import NO_POLICY, Policy
 from models.network.route import Route
 from models.network.service_demand import ServiceDemand
 from models.shared.steps import (
@@ -32,19 +36,37 @@ AFTER_DATA = 0.3
 
 
 class Routes(OsdRoutes):
-    """Builds the routes of requests through gateways."""
+    """Builds the routes of requests through gateways, each with its objects in one RADOS object.
+
+    Attributes:
+        further: the routes of sub-requests, which follow those of requests.
+    """
+
+    def __init__(self, spec: CephSpec, costs: CostFunctions, stations: Stations, first: int):
+        """`first`: index of the first route of sub-requests."""
+        super().__init__(spec, costs, stations)
+        self._first = first
+        self.further: list[Route] = []
 
     def route(self, kind: Kind) -> Route:
         """Return the route of one kind of request."""
         stages = {
             "GET": self._get, "PUT": self._put, "HEAD": self._head, "DELETE": self._delete, "LIST": self._list
         }[kind.op](kind)  # fmt: skip
-        return Route(kind.op, stages, policy=self.spec.client.policy(kind.op), variant=kind.variant)
+        return Route(kind.op, stages, policy=self._policy(kind), variant=kind.variant)
+
+    def _policy(self, kind: Kind) -> Policy:
+        return self.spec.client.policy(kind.op)
+
+    def _sub_route(self, op: Op, variant: str, stages: Stages, policy: Policy = NO_POLICY) -> int:
+        """Add a route of sub-requests, and return its index."""
+        self.further.append(Route(op, stages, policy=policy, variant=variant))
+        return self._first + len(self.further) - 1
 
     def _get(self, kind: Kind) -> Stages:
-        out = self.net.dma_of_gateway() + self.net.gateway("up") + self._through_proxy() + self.net.client("down")
         read = () if kind.at_gateway else self._read(kind)
-        return self._accept("GET") + read + in_series(out, self.hop, release(self.at.gateway("slots")), delivers=True)
+        done = in_series(self._leave(), self.hop, release(self.at.gateway("slots")), delivers=True)
+        return self._accept("GET") + read + done
 
     def _put(self, kind: Kind) -> Stages:
         demand = self.costs.gateway_cpu("PUT")
@@ -54,6 +76,10 @@ class Routes(OsdRoutes):
     def _arrive(self) -> Step:
         """The bytes of a request arrive at the gateway."""
         return self.net.gateway("down") + self.net.dma_of_gateway()
+
+    def _leave(self) -> Step:
+        """The bytes of a response reach the client."""
+        return self.net.dma_of_gateway() + self.net.gateway("up") + self._through_proxy() + self.net.client("down")
 
     def _index(self) -> Stages:
         """An operation on the bucket index shard: one at a time on its primary, committed by all its replicas.
@@ -70,13 +96,10 @@ class Routes(OsdRoutes):
             commit, end = self._index_commit(0, looks_up=True), self._turn_over() + self.hop
         return in_series(self._go("index", writes=True), work) + fan_out([commit, *replicas]) + in_series(end)
 
-    def _index_of_primary(self, lookups: Step = ()) -> Step:
+    def _index_of_primary(self) -> Step:
         """The primary of the index shard executes an operation, and keeps the shard for its own commit at most."""
         osd, turn = self.at.index_osd(0), acquire(self.at.shard)
-        if self.spec.pipelines_index:
-            work = self._index_work(0, turn, lookups)
-        else:
-            work = self._index_work(0) + turn + self._by_worker(osd, 0, lookups)
+        work = self._index_work(0, turn) if self.spec.pipelines_index else self._index_work(0) + turn
         return work + self._log(osd) + self._turn_over()
 
     def _turn_over(self) -> Step:
@@ -113,12 +136,14 @@ class Routes(OsdRoutes):
         return [self._accesses(self.at.index_osd(m), accesses) for m in range(self.spec.index_replicas)]
 
     def _delete(self, kind: Kind) -> Stages:
-        """The head and its index entry are removed; garbage collection removes the tail later."""
+        """A RADOS object and its index entry are removed."""
+        return self._deleted([])
+
+    def _deleted(self, later: list[Step]) -> Stages:
+        """The head and its index entry are removed, and `later` is done after the response."""
         demand = self.costs.gateway_cpu("DELETE")
         accept = self._accept("DELETE", demand=demand.scaled(1 - AFTER_DATA))
-        streams = [stream for window in kind.windows for stream in window]
-        garbage = [branch for stream in streams[1:] for branch in self._removals(stream)]
-        return accept + self._index() + self._remove() + self._end_of_write(demand, garbage)
+        return accept + self._index() + self._remove() + self._end_of_write(demand, later)
 
     def _head(self, kind: Kind) -> Stages:
         return self._accept("HEAD") + self._stat() + self._respond()
@@ -133,13 +158,19 @@ class Routes(OsdRoutes):
         chains = (joined(queries[first::LIST_MAX_AIO]) for first in range(min(LIST_MAX_AIO, shards)))
         return self._accept("LIST") + fan_out(chains) + self._respond()
 
-    def _accept(self, op: Op, arrive: Step = (), demand: ServiceDemand | None = None) -> Stages:
-        """A request arrives at a gateway, which keeps one of its slots until the response, and is processed there."""
+    def _accept(
+        self, op: Op, arrive: Step = (), demand: ServiceDemand | None = None, with_body: bool | None = None
+    ) -> Stages:
+        """A request arrives at a gateway, which keeps one of its slots until the response, and is processed there.
+
+        `with_body`: whether its bytes come with it; None: those of a PUT do.
+        """
         demand = self.costs.gateway_cpu(op) if demand is None else demand
+        with_body = op == "PUT" if with_body is None else with_body
         begun = self._client_time(op) + acquire(self.at.gateway("slots"))
-        sent = self.hop + (self.net.client("up") if op == "PUT" else ())
+        sent = self.hop + (self.net.client("up") if with_body else ())
         if self.at.proxy:
-            sent += self.at.proxy.request(with_body=op == "PUT") + self.hop
+            sent += self.at.proxy.request(with_body=with_body) + self.hop
         work = self.at.alive() + visit(self.at.gateway("cpu"), demand, ties=True)
         return in_series(begun, sent, arrive, work, self._key_request() if op in ("GET", "PUT") else ())
 

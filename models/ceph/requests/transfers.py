@@ -24,10 +24,10 @@ class Transfers:
     def __init__(self, spec: CephSpec, costs: CostFunctions, stations: Stations):
         self._spec, self._costs, self._at = spec, costs, stations
 
-    def public(self, osd: Osd, way: Way, parts: float = 1) -> Step:
-        """Return the transfer of one of `parts` parts of the bytes between an OSD and its gateway or client."""
+    def public(self, osd: Osd, way: Way) -> Step:
+        """Return the transfer of all bytes between an OSD and its gateway or client."""
         demand = self._costs.nic(self._spec.hosts.nic).scaled(self.remote_to_osds)
-        return visit(osd.up if way == "up" else osd.down, demand.per_shard(parts))
+        return visit(osd.up if way == "up" else osd.down, demand)
 
     def cluster(self, osd: Osd, way: Way, parts: float) -> Step:
         """Return the transfer of one of `parts` parts of the bytes between two OSDs."""

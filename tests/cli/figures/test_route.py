@@ -19,6 +19,7 @@ from sim.demands.service_demands import mean_demands
 from tests.browser import CHROMIUM, WIDTHS, opened
 from tests.ceph_clusters import ceph
 from tests.paths import EXAMPLES
+from tests.small_traces import trace_of
 from traces.workload.generate import generate
 
 MINIO = EXAMPLES / "minio.yaml"
@@ -52,7 +53,7 @@ def forked_network() -> Network:
 
 def test_equal_branches_are_merged():
     load = {"slots": 0.1, "drive 0": 0.2, "drive 1": 0.3, "drive 2": 0.7, "log": 0.05}
-    take, fork, later, back = forks_of(forked_network(), requests_of([0, 2_000_000]), 0, load)
+    take, fork, later, back = forks_of(forked_network(), 0, np.array([0, 2_000_000]), load)
     (branches,) = fork.branches
     assert (fork.joined, branches.count) == ("needs 2 of 3", 3)
     wire, drive = branches.boxes
@@ -82,7 +83,7 @@ def test_boxes_have_all_service_demands_of_a_request(store):
     for k in np.unique(requests.route).tolist():
         boxes = [
             (branches.count, box)
-            for fork in forks_of(network, requests, k, {})
+            for fork in forks_of(network, k, requests.size_bytes[requests.route == k], {})
             for branches in fork.branches
             for box in branches.boxes
         ]
@@ -112,6 +113,19 @@ def test_the_most_frequent_routes_are_drawn_first():
     assert [figure.layout.title.text for figure in figures] == [
         "The route of a B (50.0% of requests)", "The route of a C (30.0% of requests)",
     ]  # fmt: skip
+
+
+def test_sub_requests_are_drawn_after_their_request():
+    """A PUT in stripes, of which there is a box for the head and one for the others, with the times of their sizes."""
+    spec = ceph("gateways.nic=1GB/s")
+    trace = trace_of(["PUT", "PUT"], ["a", "b"], size_bytes=[8 << 20, 6 << 20])
+    request, stripe = route_figures(*compile_spec(spec, trace), [])
+    assert request.layout.title.text == "The route of a PUT in stripes"
+    assert stripe.layout.title.text == "The route of a PUT stripe, a sub-request"
+    boxes = [text.replace("<br>", " ") for text in request.data[0].text]
+    assert boxes.count("PUT stripe one") == boxes.count("PUT stripe 4 at a time") == 1
+    rows = {row[4]: row[6] for row in stripe.layout.meta["table"]["rows"] if "rgw" in row[5]}
+    assert rows["network"] == pytest.approx(3.5 * 2**20 / 1e9 / spec.network.payload_fraction, rel=1e-6)
 
 
 def test_colour_is_utilisation_and_grey_for_infinite_servers():
@@ -175,7 +189,7 @@ def test_a_rare_route_is_not_drawn():
 def test_quanta_of_a_job_are_one_box():
     stations = (Station("cpu", "cpu", Discipline.FIFO), Station("tokens", "token", Discipline.POOL))
     visits = [Visit(1, seconds()), *[Visit(0, seconds(1e-3))] * 3, Visit(1, seconds(), releases=True)]
-    (fork,) = forks_of(Network(stations, (Route("GET", (single(*visits),)),)), requests_of([0]), 0, {})
+    (fork,) = forks_of(Network(stations, (Route("GET", (single(*visits),)),)), 0, np.zeros(1, np.int64), {})
     (branches,) = fork.branches
     assert [(box.role, box.action) for box in branches.boxes] == [
         ("token", "takes one"),

@@ -105,6 +105,42 @@ def test_keys_of_parts_depend_on_key_and_position():
     assert part_keys(keys[:1], np.array([0])) == parts[0]
 
 
+def test_first_chunk_and_the_others():
+    """The head of an object, and what follows it: none of an object of one chunk."""
+    head, tail = SubRequests(1, 4, most=1, own_keys=False), SubRequests(1, 4, first=1)
+    counts, sizes = tail.counts(SIZES), head.sizes(SIZES, np.zeros_like(SIZES))
+    assert head.counts(SIZES).tolist() == [1] * len(SIZES)
+    assert counts.tolist() == [2, 0, 0, 2, 1, 0] * 5 and sizes.tolist() == [4, 0, 4, 4, 4, 1] * 5
+    total = sizes + sum(np.where(counts > k, tail.sizes(SIZES, np.full_like(SIZES, k)), 0) for k in range(2))
+    assert (total == SIZES).all()
+    starting = Route("starting", (single(Visit(0, RANDOM, starts=head), Visit(0, RANDOM, starts=tail)),))
+    network = Network(NETWORK.stations, (starting, LEAF))
+    of = found(draw_sheet(network, REQUESTS, 3, 0, len(SIZES)))
+    assert (np.diff(of.first) == 1 + counts).all()
+    keys = REQUESTS.key_hash
+    assert of.key_hash[of.first[0] : of.first[1]].tolist() == [
+        keys[0], *part_keys(np.repeat(keys[:1], 2), np.array([1, 2]))
+    ]  # fmt: skip
+
+
+def test_new_keys_are_those_of_no_other_request():
+    requests = dataclasses.replace(REQUESTS, key_hash=np.zeros_like(REQUESTS.key_hash))
+    for new in (False, True):
+        starting = Route("starting", (single(Visit(0, RANDOM, starts=SubRequests(1, count=3, new_keys=new))),))
+        of = found(draw_sheet(Network(NETWORK.stations, (starting, LEAF)), requests, 3, 0, len(SIZES)))
+        assert len(np.unique(of.key_hash)) == (3 * len(SIZES) if new else 3)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [({"first": -1}, "first at least 0"), ({"most": 1}, "give chunk_bytes"), ({"chunk_bytes": 4, "most": 0}, "most"),
+     ({"own_keys": False, "new_keys": True}, "new keys are own keys")],
+)  # fmt: skip
+def test_sub_requests_that_cannot_be(fields, said):
+    with pytest.raises(ValueError, match=said):
+        SubRequests(1, **fields)
+
+
 def test_requests_by_route():
     rows = [(k, sizes.tolist(), fraction) for k, sizes, fraction in by_route(NETWORK, 0, np.array([9, 2]))]
     assert rows == [

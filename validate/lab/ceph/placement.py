@@ -67,7 +67,7 @@ class CephPlacement:
         at = trace.table.column_names.index("key")
         rows = trace.table.take([0] * len(names)).set_column(at, "key", pa.array(names).dictionary_encode())
         placed = PlacementRows(spec)
-        osds = placed.stream(0, Epoch())[key_hashes(Trace.of(rows, trace.pacing, "")) % placed.count].tolist()
+        osds = placed.objects(Epoch())[key_hashes(Trace.of(rows, trace.pacing, "")) % placed.count].tolist()
         chosen = []
         for number, key in enumerate(known):
             tried = range(number * _NAMES, (number + 1) * _NAMES)
