@@ -34,7 +34,7 @@ SEED_BYTES = 2500
 LONGEST_BYTES = 6000
 NOT_LINES = {
     "rgw-ops-log", "minio-trace", "minio-audit", "elbencho", "oracle-general", "envoy-access-log-json",
-    "traefik-access-log-json", "caddy-access-log", "gcs-usage-log",
+    "traefik-access-log-json", "caddy-access-log", "gcs-usage-log", "nginx-access-log-json", "minio-trace-verbose",
 }  # fmt: skip
 
 

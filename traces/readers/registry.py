@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traces.readers.formats import Format
-from traces.readers.proxies import caddy, envoy, haproxy, nginx, traefik
+from traces.readers.proxies import caddy, envoy, haproxy, nginx, nginx_json, traefik
 from traces.readers.stores import (
     athena,
     gcs_usage_log,
@@ -11,6 +11,7 @@ from traces.readers.stores import (
     minio_audit,
     minio_trace,
     minio_trace_text,
+    minio_trace_verbose,
     rgw_beast_log,
     rgw_ops_log,
     s3_access_log,
@@ -37,6 +38,7 @@ FORMATS: tuple[Format, ...] = (
     athena.FORMAT,
     minio_trace.FORMAT,
     minio_trace_text.FORMAT,
+    minio_trace_verbose.FORMAT,
     minio_audit.FORMAT,
     s3dlio.FORMAT,
     warp.FORMAT,
@@ -49,6 +51,7 @@ FORMATS: tuple[Format, ...] = (
     envoy.FORMAT_JSON,
     caddy.FORMAT,
     nginx.FORMAT,
+    nginx_json.FORMAT,
     juicefs.FORMAT,
     ibm_object_store.FORMAT,
     twitter_cache_trace.FORMAT,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 from tests.paths import SAMPLES
 from traces.logs.import_report import ImportReport
 from traces.operations import OPS
+from traces.readers import source
 from traces.readers.expressions import amount, go_duration, local_clf_time
 from traces.readers.formats import detect
 from traces.readers.http_layout import bucket_of
@@ -26,6 +29,8 @@ MS = 10**6
 OF_PROXIES = {
     "nginx-access.log": "nginx-access-log",
     "nginx-ingress.log": "nginx-access-log",
+    "nginx-access.json": "nginx-access-log-json",
+    "nginx-ingress.json": "nginx-access-log-json",
     "haproxy-http.log": "haproxy-http-log",
     "envoy-access.log": "envoy-access-log",
     "envoy-access.json": "envoy-access-log-json",
@@ -33,7 +38,9 @@ OF_PROXIES = {
     "traefik-access.json": "traefik-access-log-json",
     "caddy-access.json": "caddy-access-log",
 }
-WITH_UPLOADED_BYTES = [name for name in OF_PROXIES if name.startswith(("envoy", "caddy", "traefik-access.json"))]
+WITH_UPLOADED_BYTES = [
+    name for name in OF_PROXIES if name.startswith(("envoy", "caddy", "traefik-access.json", "nginx-access.json"))
+]
 
 
 def read(path: Path) -> tuple[list[dict[str, Any]], ImportReport]:
@@ -90,9 +97,77 @@ def test_sizes_of_uploads_and_copies(name: str) -> None:
     assert (copy["size_bytes"], copy["transfer_bytes"]) == (None, None)
 
 
-def test_the_ingress_of_kubernetes_logs_what_it_received() -> None:
-    rows, _ = read(SAMPLES / "nginx-ingress.log")
+@pytest.mark.parametrize("name", ["nginx-ingress.log", "nginx-ingress.json"])
+def test_the_ingress_of_kubernetes_logs_what_it_received(name: str) -> None:
+    rows, _ = read(SAMPLES / name)
     assert one(rows, op="PUT", key="2026/backup-0001.tar")["size_bytes"] == 8388608 + 480
+
+
+JSON_ENTRY = {
+    "time_iso8601": "2026-11-20T10:44:01+01:00",
+    "request": "GET /b/k?x=1 HTTP/1.1",
+    "status": 200,
+    "bytes": 1,
+}
+NOVEMBER_NS = 1795167841 * 10**9
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted"),
+    [
+        ({"request_time": 0.25, "body_bytes_sent": 500}, {"latency_ns": 250 * MS, "size_bytes": 500}),
+        ({"request_time": "0.250", "body_bytes_sent": "500"}, {"latency_ns": 250 * MS, "size_bytes": 500}),
+        ({"request_time": "0.250", "bytes_sent": 500, "body_bytes_sent": 400}, {"size_bytes": 400}),
+        ({"upstream_response_time": "0.010, 0.020 : 0.005"}, {"latency_ns": 35 * MS}),
+        ({"upstream_response_time": "-", "request_time": 1.5}, {"latency_ns": 1500 * MS}),
+        ({"upstream_response_time": "", "body_bytes_sent": 1}, {"latency_ns": None}),
+        ({"request_length": 700, "request": "PUT /b/k HTTP/1.1"}, {"op": "PUT", "size_bytes": 700}),
+        ({"request_length": 700, "content_length": "200", "request": "PUT /b/k HTTP/1.1"},
+         {"op": "PUT", "size_bytes": 200}),
+        ({"request_length": 0, "msec": "1795171441.123"}, {"time_ns": 1795171441123 * MS}),
+        ({"request_length": 0, "msec": 1795171441.123}, {"time_ns": 1795171441123 * MS}),
+        ({"request_length": 0, "remote_addr": "10.0.0.7"}, {"client": "10.0.0.7"}),
+        ({"request_length": 0, "remote_addr": "10.0.0.7", "http_x_forwarded_for": "10.1.1.1, x"},
+         {"client": "10.1.1.1"}),
+        ({"request_length": 0, "http_host": "b2.s3.example", "request": "GET /k2 HTTP/2.0"},
+         {"bucket": "b2", "key": "k2"}),
+    ],
+)  # fmt: skip
+def test_fields_of_nginx_in_json(tmp_path: Path, fields: dict[str, Any], wanted: dict[str, Any]) -> None:
+    (row,), _ = of(tmp_path, json.dumps(JSON_ENTRY | fields) + "\n")
+    standard = {"op": "GET", "bucket": "b", "key": "k", "status": 200}
+    if "time_ns" not in wanted:
+        standard["time_ns"] = NOVEMBER_NS - (row["latency_ns"] or 0)
+    assert {name: row[name] for name in standard | wanted} == standard | wanted
+
+
+@pytest.mark.parametrize(
+    "time", ["20/Nov/2026:10:44:01 +0100", "2026-11-20T10:44:01+01:00", "1795167841.000", 1795167841]
+)
+def test_times_of_nginx_in_json(tmp_path: Path, time: str | int) -> None:
+    entry = {
+        "ts": time,
+        "method": "GET",
+        "uri": "/b/k",
+        "args": "versionId=1",
+        "status": "200",
+        "request_time": "0.000",
+    }
+    (row,), _ = of(tmp_path, json.dumps(entry) + "\n")
+    assert (row["time_ns"], row["op"], row["key"]) == (NOVEMBER_NS, "GET", "k")
+
+
+def test_entries_of_nginx_in_json_that_cannot_be_read(tmp_path: Path) -> None:
+    good = JSON_ENTRY | {"request_time": "0.250"}
+    bad = [{"request_time": "soon"}, {"time_iso8601": "today"}, {"request": "", "status": 499}, {"request": ""},
+           {"status": "200"}]  # fmt: skip
+    text = "".join(json.dumps(good | other) + "\n" for other in ({}, *bad)) + '{"status":200,"request":,}\n'
+    rows, report = of(tmp_path, text)
+    assert len(rows) == 1 and report.left_out == {"not an HTTP request": 1}
+    assert sorted(why for _, why in report.unreadable) == [
+        "has no request", "is not one JSON object a line", "request_time cannot be read", "status is of a wrong type",
+        "time cannot be read",
+    ]  # fmt: skip
 
 
 def test_requests_behind_istio() -> None:
@@ -169,6 +244,47 @@ def test_what_mc_prints_behind_grep_and_of_other_kinds(tmp_path: Path) -> None:
     assert report.left_out["not a request to the S3 API"] == 1 and not report.unreadable
     slow = one(rows, key="2026/a slow object")
     assert (slow["latency_ns"], slow["client"]) == (198_723_752_000, "10.0.1.2")
+
+
+def test_paths_that_mc_prints_with_escapes(tmp_path: Path) -> None:
+    line = "2026-11-20T10:43:58.792 [200 OK] s3.GetObject s:9000/b/{} 10.0.1.2  3ms  ⇣  3ms  ↑ 9 B ↓ 1 KiB\n"
+    rows, _ = of(tmp_path, "".join(line.format(path) for path in ("a%20b+c%2Bd", "a b%2Bc", "a%2Bb%20c")))
+    assert [row["key"] for row in rows] == ["a b+c+d", "a b%2Bc", "a+b c"]
+
+
+def test_what_mc_prints_verbosely() -> None:
+    assert detect(Source(SAMPLES / "minio-trace-verbose.log"), FORMATS).name == "minio-trace-verbose"
+    rows, report = read(SAMPLES / "minio-trace-verbose.log")
+    assert Counter(row["op"] for row in rows) == {"GET": 4, "PUT": 1, "LIST": 1, "HEAD": 1}
+    assert report.joined == 1 and report.left_out == {"not a request to the S3 API": 2}
+    assert [why for _, why in report.unreadable] == ["has no response"]  # the last request is cut
+    assert {row["client"] for row in rows} == {"10.0.1.2", "10.0.1.3", "10.0.1.4"}
+    signed = one(rows, key="2026/a b/sunrise+sea.jpg")
+    assert (signed["latency_ns"], signed["first_byte_ns"]) == (3 * MS, 2_810_442)
+    assert signed["size_bytes"] == signed["transfer_bytes"] == 182044  # not the 178 KiB that are printed
+    part = one(rows, op="PUT")
+    assert (part["size_bytes"], part["transfer_bytes"], part["latency_ns"]) == (8388608, 8388608, 37_002_000)
+    ranged = one(rows, op="GET", status=206)
+    assert (ranged["range_start_bytes"], ranged["range_bytes"], ranged["size_bytes"]) == (1 << 20, 1 << 20, 8 << 20)
+    assert one(rows, op="LIST")["key"] == "2026/" and one(rows, op="HEAD")["size_bytes"] == 8388608
+    assert one(rows, status=404)["error"] == "Not Found"
+    broken = one(rows, key="2026/broken-off-object")
+    assert (broken["size_bytes"], broken["transfer_bytes"]) == (28_000_000, round(3.2 * 2**20))
+
+
+@pytest.mark.parametrize("block", [100, 1000, 1 << 22])
+def test_verbose_requests_across_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, block: int) -> None:
+    text = (SAMPLES / "minio-trace-verbose.log").read_text()
+    without_node = re.sub(r"(?m)^10\.0\.9\.\d:9000 ", "", text)
+    whole, _ = read(SAMPLES / "minio-trace-verbose.log")
+    monkeypatch.setattr(source, "BLOCK_BYTES", block)
+    monkeypatch.setattr(source, "_STEP", block)
+    for tried in (text, without_node):
+        rows, report = of(tmp_path, tried)
+        assert rows == whole
+        assert report.where == [f"{tmp_path / 'log'}: line 105: has no response"]
+    rows, report = of(tmp_path, text[200:])
+    assert rows == whole[1:] and ("has no [REQUEST …] line before it" in report.where[0])
 
 
 def test_ranges_without_sizes() -> None:

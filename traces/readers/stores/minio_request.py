@@ -44,8 +44,11 @@ def texts(*names: str) -> pa.DataType:
     return pa.struct([pa.field(name, pa.string()) for name in names])
 
 
-REQUEST_HEADERS = texts("Content-Length", "X-Amz-Decoded-Content-Length", "X-Forwarded-For", "X-Real-Ip")
-RESPONSE_HEADERS = texts("Content-Length", "Content-Range")
+REQUEST_NAMES = ("Content-Length", "X-Amz-Decoded-Content-Length", "X-Forwarded-For", "X-Real-Ip")
+RESPONSE_NAMES = ("Content-Length", "Content-Range")
+"""The header fields that are read."""
+
+REQUEST_HEADERS, RESPONSE_HEADERS = texts(*REQUEST_NAMES), texts(*RESPONSE_NAMES)
 
 
 def header_fields(request: pl.Expr, response: pl.Expr) -> dict[str, pl.Expr]:

@@ -38,6 +38,8 @@ _SCHEMA = pa.schema({
     "response": pa.struct([("statusCode", pa.int64()), ("headers", minio.RESPONSE_HEADERS)]),
 })  # fmt: skip
 
+NOT_S3 = "not a request to the S3 API"
+
 _ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
 _KEPT_BY_GO = "$&+,/:;=@-_.~"
 
@@ -87,7 +89,7 @@ LAYOUT = Layout(
     ),
     verdicts=(
         refuse(pl.col("api").is_null(), "has no api"),
-        leave_out(pl.col("handler").is_null(), "not a request to the S3 API"),
+        leave_out(pl.col("handler").is_null(), NOT_S3),
         join(pl.col("handler") == minio.COMPLETION),
         leave_out(pl.col("handler") == minio.BATCH, SEVERAL_OBJECTS),
         leave_out(_op.is_null(), NO_OBJECT),

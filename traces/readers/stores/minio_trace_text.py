@@ -2,90 +2,82 @@
 
 Layout: minio/mc cmd/admin-trace.go, shortTraceMsg.String. Times are those of arrival, without a zone; durations are
 Go's, rounded to microseconds; sizes are rounded to two or three digits by mc, and those of a request include its
-header. A path has no escapes, its query has. What is not a request to the S3 API is left out, and so is what ``-v``
-prints.
+header. A path is as in the JSON form. What is not a request to the S3 API is left out.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import polars as pl
 
-from traces.operations import GET, LIST, PUT
-from traces.readers.expressions import amount, go_duration, iso_time, matches, operation
+from traces.readers.expressions import amount, go_duration, matches, number
 from traces.readers.formats import Format, Head, of_lines
-from traces.readers.http_requests import error_of, http_status, is_error, prefix, volumes, without_body
-from traces.readers.layout import Layout, leave_out, refuse
-from traces.readers.records import NO_OBJECT, NO_OBJECT_NAMED, SEVERAL_OBJECTS
+from traces.readers.http_requests import http_status
+from traces.readers.layout import Divide, Layout, RowVerdict, leave_out, refuse
 from traces.readers.stores import minio_request as minio
+from traces.readers.stores import minio_trace
 
-_STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.:]\d{3}"
-_DURATION = r"[0-9.hmnsuµμ]+"
+STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.:]\d{3}"
+DURATION = r"[0-9.hmnsuµμ]+"
+AMOUNT = "[0-9.]+ [A-Za-z]+"
+
+_ROUNDED = 0.05  # such as 10 MiB, of 9.5 to 10.5
+
 _PATTERN = (
-    rf"(?:^|:)(?<time>{_STAMP}) \[(?<code>\d+)[^\]]*\] (?<api>[A-Za-z0-9.]+) (?<host>[^ /]*)/(?<path>.*?)"
-    rf"(?:\?(?<query>[^ ]*))? +(?<client>[^ ]+) +(?<duration>{_DURATION}) +(?:⇣ +(?<first>{_DURATION}) +)?"
-    r"↑ (?<received>[0-9.]+ [A-Za-z]+) ↓ (?<sent>[0-9.]+ [A-Za-z]+) *$"
+    rf"(?:^|:)(?<time>{STAMP}) \[(?<code>\d+)[^\]]*\] (?<api>[A-Za-z0-9.]+) (?<host>[^ /]*)/(?<path>.*?)"
+    rf"(?:\?(?<query>[^ ]*))? +(?<client>[^ ]+) +(?<duration>{DURATION}) +(?:⇣ +(?<first>{DURATION}) +)?"
+    rf"↑ (?<received>{AMOUNT}) ↓ (?<sent>{AMOUNT}) *$"
 )
-_OTHER = rf"(?:^|:){_STAMP} \[[A-Z-]+\] "
-_VERBOSE = r"\[(?:REQUEST|RESPONSE) ?[^\]]*\] "
-_LINE = re.compile(rf"(?:^|:){_STAMP} \[\d+ [^\]]*\] [a-z0-9]+\.[A-Za-z0-9]+ .* ↑ .* ↓ ")
+_OTHER = rf"(?:^|:){STAMP} \[[A-Z-]+\] "
+_LINE = re.compile(rf"(?:^|:){STAMP} \[\d+ [^\]]*\] [a-z0-9]+\.[A-Za-z0-9]+ .* ↑ .* ↓ ")
 
-_op, _status, _key = pl.col("op"), pl.col("status"), pl.col("key")
-_handler, _sent = pl.col("handler"), pl.col("sent_")
-_place = pl.col("path").str.splitn("/", 2).struct
-_copied = _handler.is_in(minio.COPIES)
 
-LAYOUT = Layout(
-    divide=matches(_PATTERN),
-    steps=(
-        {
-            "handler": pl.when(pl.col("api").str.starts_with("s3.")).then(pl.col("api").str.slice(3)),
-            "time_": iso_time(pl.col("time").str.replace(r":(\d{3})$", ".${1}")),
-            "status": http_status(pl.col("code")),
-            "took": go_duration(pl.col("duration")),
-            "first_": go_duration(pl.col("first")),
-            "received_": amount(pl.col("received")),
-            "sent_": amount(pl.col("sent")),
-            "bucket": _place.field("field_0"),
-            "key": _place.field("field_1"),
-        },
-        {"op": without_body(operation(_handler, minio.HANDLERS), _status)},
-        {
-            "key": pl.when(_op == LIST).then(prefix(pl.col("query"))).otherwise(_key),
-            "moved": pl.when(~is_error(_status) & ~_copied).then(
-                pl.when(_op == PUT).then(pl.col("received_")).otherwise(_sent)
-            ),
-        },
-    ),
-    verdicts=(
-        leave_out(
-            pl.col("api").is_null() & pl.col("text").str.contains(f"{_OTHER}|{_VERBOSE}"),
-            "not a request to the S3 API",
+def as_in_json(request: Mapping[str, pl.Expr], response: Mapping[str, pl.Expr]) -> dict[str, pl.Expr]:
+    """Return the columns of a `minio_trace.LAYOUT` from the texts of an entry.
+
+    The texts are ``time``, ``query``, ``code``, ``duration``, ``first`` (to the first byte), ``received`` and ``sent``.
+
+    Args:
+        request: texts of header fields of the request, by name; missing ones were not logged.
+        response: the same of the response.
+    """
+
+    def headers(names: Iterable[str], found: Mapping[str, pl.Expr]) -> pl.Expr:
+        return pl.struct(found.get(name, pl.lit(None, pl.String)).alias(name) for name in names).alias("headers")
+
+    sent = amount(pl.col("sent"))
+    length = number(response.get("Content-Length", pl.lit(None, pl.String)))
+    exact = pl.when((length - sent).abs() <= _ROUNDED * length).then(length)  # else the response was broken off
+    return {
+        "time": pl.col("time").str.replace(r":(\d{3})$", ".${1}"),
+        "statusCode": http_status(pl.col("code")).cast(pl.Int64),
+        "duration": go_duration(pl.col("duration")),
+        "callStats": pl.struct(
+            rx=amount(pl.col("received")),
+            tx=pl.coalesce(exact, sent),
+            duration=pl.lit(None, pl.Int64),
+            timeToFirstByte=go_duration(pl.col("first")),
         ),
-        refuse(pl.col("api").is_null(), "is no line of mc admin trace"),
-        leave_out(_handler.is_null(), "not a request to the S3 API"),
-        leave_out(_handler == minio.COMPLETION, "the completion of an upload in parts"),
-        leave_out(_handler == minio.BATCH, SEVERAL_OBJECTS),
-        leave_out(_op.is_null(), NO_OBJECT),
-        leave_out((_handler == minio.FORM) & (_key.fill_null("") == ""), NO_OBJECT_NAMED),
-        refuse(pl.col("time_").struct.field("ns").is_null(), "time cannot be read"),
-        refuse(pl.col("took").is_null(), "duration cannot be read"),
-        refuse(pl.col("bucket").fill_null("") == "", "has no bucket in its path"),
-    ),
-    columns={
-        "time_ns": pl.col("time_").struct.field("ns"),
-        "local": pl.lit(True),
-        "latency_ns": pl.col("took"),
-        "first_byte_ns": minio.first_byte(_op, pl.col("first_")),
-        "op": _op,
-        "bucket": pl.col("bucket"),
-        "key": _key,
-        **volumes(_op, _status, pl.col("moved"), pl.when((_op == GET) & (_status == 200)).then(_sent)),
-        "client": pl.col("client"),
-        "status": _status,
-        "error": error_of(_status),
-    },
+        "request": pl.struct(pl.lit(None, pl.String).alias("rawQuery"), headers(minio.REQUEST_NAMES, request)),
+        "response": pl.struct(pl.lit(None, pl.Int64).alias("statusCode"), headers(minio.RESPONSE_NAMES, response)),
+    }
+
+
+def layout_of(divide: Divide, *verdicts: RowVerdict) -> Layout:
+    """Return the layout of entries that are divided into the columns of `as_in_json`, ``api``, ``path``, ``client``."""
+    unread = refuse(pl.col("duration").is_null() & pl.col("api").str.starts_with("s3."), "duration cannot be read")
+    return replace(minio_trace.LAYOUT, divide=divide, verdicts=(*verdicts, *minio_trace.LAYOUT.verdicts, unread))
+
+
+_divide = matches(_PATTERN)
+_unread = pl.col("api").is_null()
+LAYOUT = layout_of(
+    lambda lines: _divide(lines).with_columns(**as_in_json({}, {})),
+    leave_out(_unread & pl.col("text").str.contains(_OTHER), minio_trace.NOT_S3),
+    refuse(_unread, "is no line of mc admin trace"),
 )
 
 
