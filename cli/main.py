@@ -24,7 +24,7 @@ try:
     from typer.core import TyperGroup
 
     from traces.errors import InputError
-    from traces.interrupts import stops_interrupt
+    from traces.interrupts import handled_stops, raised_stops
     from traces.printable import printable
 except KeyboardInterrupt:  # imports take most of the time of a short command
     print(_INTERRUPTED, file=sys.stderr)
@@ -78,7 +78,8 @@ class _InterruptError(Exception):
 @contextlib.contextmanager
 def _without_typers_exit() -> Iterator[None]:
     try:
-        yield
+        with raised_stops():
+            yield
     except KeyboardInterrupt as error:
         raise _InterruptError(*error.args) from None
 
@@ -126,7 +127,9 @@ class _Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         with _without_typers_exit():
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
 
 
 app = typer.Typer(
@@ -162,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     a recursion.
     """
     _prepare_streams()
-    with stops_interrupt():
+    with handled_stops(at_exit=arguments is None):
         try:
             code = _exit_code(arguments)
         finally:
@@ -190,7 +193,7 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         return _fail(_renamed(error) or getattr(error, "format_message", error.__str__)())
     except InputError as error:
         return _fail(*error.messages)
-    except (_InterruptError, KeyboardInterrupt, typer.Abort) as error:
+    except (_InterruptError, typer.Abort) as error:
         # The arguments say what the command has kept (`cli.common.kept_in`).
         print(printable("; ".join([_INTERRUPTED, *map(str, error.args)])), file=sys.stderr)
         return 130

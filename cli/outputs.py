@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from traces.errors import InputError
+from traces.interrupts import deferred_stops
 
 _PAGES = ".html", ".htm"
 
@@ -32,8 +33,12 @@ def _claim(path: Path) -> None:
         InputError: another process has locked it.
     """
     path = path.resolve()
-    if path in _claims:
-        return
+    if path not in _claims:
+        with deferred_stops():  # which would leave the file of the lock
+            _lock(path)
+
+
+def _lock(path: Path) -> None:
     lock = path.with_name(f".{path.name}.lock")
     while True:
         try:

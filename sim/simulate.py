@@ -11,17 +11,16 @@ from typing import Literal
 
 import numpy as np
 
-from models.network.demand_sheet import Requests, sources
-from models.network.descendants import by_route
+from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.shared.faults import fault_times
 from models.store import Spec, compile_spec, last_arrival_s
+from sim.endless import refuse_endless
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.compiled.library import missing
 from sim.engine.outcome import Outcome, Program
 from sim.run_course import course_of
 from sim.run_tables import critical_path_table, request_table, station_table
-from traces.errors import InputError
 from traces.provenance import release
 from traces.run import Run
 from traces.trace import Trace
@@ -76,7 +75,7 @@ def simulate(
         a Run of kind ``simulated`` with station statistics and its trace.
 
     Raises:
-        InputError: the simulation would never end.
+        InputError: the simulation would never end, or have more requests than a Run may have.
     """
     begun_at, began_s = datetime.now(UTC), time.perf_counter()
     trace = generate(spec.workload, seed) if trace is None else trace
@@ -84,7 +83,7 @@ def simulate(
 
     def run(until_s: float) -> _Executed:
         network, requests = compile_spec(spec, trace, until_s)
-        _refuse_endless(network, requests)
+        refuse_endless(network, requests)
         return network, requests, execute(Program.of(network, requests, seed, paths=critical_path), progress)
 
     network, requests, outcome = _with_faults(spec, trace, run) if end_s is None else run(end_s)
@@ -145,27 +144,3 @@ def requests_only(network: Network, requests: Requests, trace: Trace, seed: int)
     outcome = execute(Program.of(network, requests, seed), None)
     info = {"kind": "simulated", "started_at": "1970-01-01T00:00:00+00:00", "versions": {}}
     return Run.of(request_table(trace, requests, outcome), info, source="simulation")
-
-
-def _refuse_endless(network: Network, requests: Requests) -> None:
-    """Refuse a closed loop with a duration whose requests take no time, because its clock would never advance."""
-    if requests.pacing.loop == "mixed":
-        for source in sources(requests):
-            _refuse_endless(network, source.requests)
-    if not requests.repeat:
-        return
-    if not len(requests):
-        raise InputError("the trace has no requests to repeat until the end of its duration")
-    for k in np.unique(requests.route):
-        mine = requests.route == k
-        sizes = np.unique(requests.size_bytes[mine])
-        takes_time = any(
-            started == 1 and visit.fraction == 1 and (visit.demand.mean_s(of) > 0).all()
-            for route, of, started in by_route(network, int(k), sizes)
-            for visit in network.routes[route].visits
-        )
-        if not takes_time and not requests.think_s[mine].any():
-            name = network.routes[k].name
-            raise InputError(
-                f"{name} requests take no time, so a closed loop never reaches its duration; add a service demand"
-            )

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import json
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -20,6 +18,7 @@ from models.store import load_spec
 from sim.engine.compiled import build
 from tests.paths import ROOT
 from tests.profiles import others_nightly
+from tests.program_starter import Done, Programs
 from traces.errors import InputError
 from traces.workload.generate import generate
 from validate.lab.box.requirements import require
@@ -89,34 +88,17 @@ ON_THEIR_OWN = {"readers/fuzz_readers.py"}
 """Programs that must import the packages themselves, because they instrument them."""
 
 
-@dataclass(frozen=True)
-class Done:
-    """A program that has run: its exit code, and what it printed."""
-
-    code: int
-    out: str
-    err: str
-
-
 class Starter:
     """Starts programs as a user would, from a folder with the inputs of the tiny runs."""
 
-    def __init__(self, folder: Path, process: subprocess.Popen[str]):
-        self.folder, self.process = folder, process
+    def __init__(self, folder: Path, programs: Programs):
+        self.folder, self._programs = folder, programs
 
     def run(self, program: str, arguments: list[str]) -> Done:
         """Run a program below `benchmarks/`, and wait for its end."""
         if program in ON_THEIR_OWN:
             return started(program, arguments, self.folder)
-        assert self.process.stdin is not None and self.process.stdout is not None
-        files = [self.folder / "stdout", self.folder / "stderr"]
-        paths = {"program": BENCHMARKS / program, "folder": self.folder, "out": files[0], "err": files[1]}
-        request = {name: str(path) for name, path in paths.items()} | {"arguments": arguments}
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        found = json.loads(self.process.stdout.readline())
-        print(f"{program}: {found['cpu_s']:.1f} s of CPU time")
-        return Done(found["code"], *(path.read_text() for path in files))
+        return self._programs.run(BENCHMARKS / program, arguments, self.folder)
 
 
 def started(program: str, arguments: list[str], folder: Path) -> Done:
@@ -128,9 +110,9 @@ def started(program: str, arguments: list[str], folder: Path) -> Done:
 
 @pytest.fixture(scope="module")
 def starter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starter]:
-    command = [sys.executable, "-P", ROOT / "tests" / "program_starter.py"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield Starter(tmp_path_factory.mktemp("benchmarks"), process)
+    folder = tmp_path_factory.mktemp("benchmarks")
+    with Programs(folder) as programs:
+        yield Starter(folder, programs)
 
 
 @pytest.fixture(scope="module")

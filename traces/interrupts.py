@@ -3,59 +3,154 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import multiprocessing
 import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C; the signal of `kill`, `docker stop` and systemd; that of a terminal or an ssh session that was closed."""
 
 
+_NEVER = math.inf
+_CLEAN_UP_S = 5.0
+
+
+class _State:
+    """How this process handles stops; only its main thread receives them.
+
+    Attributes:
+        handled: whether the handlers are installed.
+        raises_from_s: from when on a stop raises KeyboardInterrupt (`time.monotonic`); until then, it is kept.
+        kept: the last stop that did not raise; None if there was none.
+        raised: the last stop that did.
+    """
+
+    handled = False
+    raises_from_s = _NEVER
+    kept: int | None = None
+    raised: int = signal.SIGINT
+
+
 @contextlib.contextmanager
-def stops_interrupt() -> Iterator[None]:
-    """Treat all `STOPS` as Ctrl-C, except for those that this process was started to ignore, as by nohup."""
-    if threading.current_thread() is not threading.main_thread():  # signals are handled in the main thread only
+def handled_stops(at_exit: bool = False) -> Iterator[None]:
+    """Handle all `STOPS` as Ctrl-C, except for those that this process was started to ignore, as by nohup.
+
+    A stop raises KeyboardInterrupt within `raised_stops`, and is kept elsewhere, so that it ends no handling of another
+    one. Only a stop that comes some seconds after one that raised does it again: it may have been lost in a library, or
+    what it began to clean up may hang.
+
+    Args:
+        at_exit: the process exits behind the context, where stops are ignored.
+    """
+    if not _in_main_thread() or _State.handled:
         yield
         return
-    default = [number for number in STOPS if signal.getsignal(number) == signal.SIG_DFL]
-    for number in default:
-        signal.signal(number, _interrupt)
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    former = {number: handler for number in STOPS if (handler := signal.getsignal(number)) in usual}
+    for number in former:
+        signal.signal(number, _on_stop)
+    hook = sys.unraisablehook
+    sys.unraisablehook = _with_stops_again(hook)
+    _State.handled, _State.kept, _State.raises_from_s = True, None, _NEVER
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     try:
         yield
     finally:
-        for number in default:
-            signal.signal(number, signal.SIG_DFL)
+        if at_exit:
+            _State.raises_from_s = time.monotonic() + _CLEAN_UP_S
+        else:
+            _State.handled, sys.unraisablehook = False, hook
+            for number, handler in former.items():
+                signal.signal(number, handler)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
+def _on_stop(number: int, frame: FrameType | None) -> None:
+    now_s = time.monotonic()
+    if now_s < _State.raises_from_s:
+        _State.kept = number
+        return
+    _State.raises_from_s, _State.raised = now_s + _CLEAN_UP_S, number
     raise KeyboardInterrupt
+
+
+def _with_stops_again(hook: Callable[[sys.UnraisableHookArgs], Any]) -> Callable[[sys.UnraisableHookArgs], Any]:
+    """Return a hook that sends a stop again that raised in a destructor or a callback, where Python drops it."""
+
+    def unraisable(found: sys.UnraisableHookArgs) -> None:
+        if found.exc_type is not KeyboardInterrupt:
+            hook(found)
+            return
+        _State.raises_from_s = 0.0
+        again = threading.Timer(0.01, os.kill, (os.getpid(), _State.raised))
+        again.daemon = True
+        again.start()
+
+    return unraisable
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+@contextlib.contextmanager
+def raised_stops() -> Iterator[None]:
+    """Let stops raise KeyboardInterrupt in the context, also one that was kept, and nowhere behind it."""
+    if not _in_main_thread() or not _State.handled:
+        yield
+        return
+    former = _State.raises_from_s
+    try:
+        raise_stops_again()
+        yield
+    finally:
+        _State.raises_from_s = former
+
+
+def raise_stops_again() -> None:
+    """Let a stop raise at once, where another one has been handled.
+
+    Raises:
+        KeyboardInterrupt: one was kept.
+    """
+    if _in_main_thread() and _State.handled:
+        _State.raises_from_s = 0.0
+        if _State.kept is not None:
+            _State.kept, _State.raises_from_s = None, time.monotonic() + _CLEAN_UP_S
+            raise KeyboardInterrupt
 
 
 @contextlib.contextmanager
 def deferred_stops() -> Iterator[None]:
-    """Defer `STOPS` to the end of the context; processes started meanwhile block them until `unblock_stops`."""
-    if threading.current_thread() is not threading.main_thread():
+    """Defer `STOPS` to the end of the context; processes started meanwhile block them until `unblock_stops`.
+
+    Raises:
+        KeyboardInterrupt: there was one.
+    """
+    if not _in_main_thread():
         yield
         return
-    # Another thread may receive the signal in spite of this thread's mask, and Python handles it here: hence handlers.
-    received: list[int] = []
-    handlers = {
-        number: signal.signal(number, lambda number, frame: received.append(number))
-        for number in STOPS
-        if signal.getsignal(number) not in (signal.SIG_IGN, signal.SIG_DFL, None)
-    }
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        if received:
-            signal.raise_signal(received[0])
+    alone = not _State.handled
+    with handled_stops():
+        former, _State.raises_from_s = _State.raises_from_s, _NEVER
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            if former < _NEVER:
+                _State.raises_from_s = former
+                if _State.kept is not None and time.monotonic() >= former:
+                    raise_stops_again()
+    if alone and _State.kept is not None:
+        signal.raise_signal(_State.kept)
 
 
 def unblock_stops() -> None:

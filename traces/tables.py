@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from traces.errors import InputError
+from traces.interrupts import deferred_stops
 from traces.spec.suggestions import no_such_file
 
 LABEL = pa.dictionary(pa.int32(), pa.string())
@@ -37,18 +38,22 @@ def atomic_file(path: Path) -> Iterator[Path]:
     """
     check_regular(path)
     path = path.resolve() if path.is_symlink() else path
+    temporary = None
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
-        temporary = Path(name)
         try:
+            with deferred_stops():
+                handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+                os.close(handle)
+                temporary = Path(name)
             yield temporary
             _flush(temporary)
             temporary.chmod(0o644)
             temporary.replace(path)
             _flush(path.parent)
         finally:
-            temporary.unlink(missing_ok=True)
+            with deferred_stops():
+                if temporary is not None:
+                    temporary.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
 
@@ -75,20 +80,25 @@ def atomic_folder(path: Path, own: Sequence[str]) -> Iterator[Path]:
     """
     check_folder(path)
     path = path.resolve() if path.is_symlink() else path
+    temporary = None
     try:
-        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
         try:
+            with deferred_stops():
+                temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
             yield temporary
             for file in temporary.iterdir():
                 _flush(file)
             temporary.chmod(0o755)
-            if path.exists():
-                _replace_folder(path, temporary, own)
-            else:
-                temporary.replace(path)
+            with deferred_stops():
+                if path.exists():
+                    _replace_folder(path, temporary, own)
+                else:
+                    temporary.replace(path)
             _flush(path.parent)
         finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+            with deferred_stops():
+                if temporary is not None:
+                    shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}") from error
 
@@ -96,8 +106,15 @@ def atomic_folder(path: Path, own: Sequence[str]) -> Iterator[Path]:
 def _replace_folder(path: Path, by: Path, own: Sequence[str]) -> None:
     """Replace a folder by another one, and move the entries to it that are none of `own`."""
     replaced = Path(tempfile.mkdtemp(prefix=f".{path.name}.old.", dir=path.parent))
-    path.replace(replaced)
-    by.replace(path)
+    try:
+        path.replace(replaced)
+        by.replace(path)
+    except OSError:
+        if path.exists():
+            replaced.rmdir()
+        else:
+            replaced.replace(path)
+        raise
     for entry in replaced.iterdir():
         if entry.name not in own:
             entry.replace(path / entry.name)

@@ -89,8 +89,17 @@ def process_pool(
             yield pool
         except BrokenProcessPool as error:
             raise InputError("a worker was killed; if memory ran out, use fewer workers or requests") from error
+        except BaseException:
+            _end_workers(pool)
+            raise
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _end_workers(pool: ProcessPoolExecutor) -> None:
+    """End the work of all processes; a signal that ends this process may have reached it alone."""
+    for process in list((pool._processes or {}).values()):
+        process.terminate()
 
 
 # In each worker: whether Ctrl-C was received while it was idle.

@@ -1,8 +1,8 @@
 /* Makes one operation on files below a folder fail, for tests: preloaded into a program (LD_PRELOAD).
  *
  * FAIL_BELOW is the folder, FAIL_AT the number of the operation from 1, FAIL_ERRNO its error. All later writes fail too,
- * as on a disk that stays full. At the end, FAIL_COUNT has the number of operations, so that a first run without FAIL_AT
- * tells how many there are.
+ * as on a disk that stays full. FAIL_COUNT is a file that has the number of operations, so that a first run without
+ * FAIL_AT tells how many there are.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -23,9 +23,18 @@ static int is_below(const char *path) {
     return folder != NULL && strncmp(path, folder, strlen(folder)) == 0;
 }
 
+static void tell(long number) {
+    const char *path = getenv("FAIL_COUNT");
+    FILE *file = path == NULL ? NULL : fopen(path, "w");
+    if (file == NULL) return;
+    fprintf(file, "%ld\n", number);
+    fclose(file);
+}
+
 static int fails(void) {
     const char *at = getenv("FAIL_AT"), *error = getenv("FAIL_ERRNO");
     long number = atomic_fetch_add(&operations, 1) + 1;
+    tell(number);
     if (at == NULL || error == NULL || number < atol(at)) return 0;
     errno = atoi(error);
     return 1;
@@ -60,12 +69,4 @@ int fsync(int file) {
 
 int rename(const char *from, const char *to) {
     return is_below(to) && fails() ? -1 : REAL(rename)(from, to);
-}
-
-__attribute__((destructor)) static void tell(void) {
-    const char *path = getenv("FAIL_COUNT");
-    FILE *file = path == NULL ? NULL : fopen(path, "w");
-    if (file == NULL) return;
-    fprintf(file, "%ld\n", (long) operations);
-    fclose(file);
 }

@@ -7,18 +7,19 @@ import os
 import random
 import shutil
 import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.paths import EXAMPLES, ROOT
 from tests.profiles import NIGHTLY
+from tests.program_starter import Done, Programs
 from traces.run import Run
 from traces.trace import Trace
 
 LIBRARY = Path(__file__).with_name("failing_writes.c")
-STARTED = [sys.executable, "-c", "from cli.main import main; main()"]
+PROGRAM = ROOT / "tailcast" / "__main__.py"
 MINIO = [str(EXAMPLES / "minio.yaml"), "--set", "workload.duration=0.3s", "--set", "workload.keys.count=50"]
 COMMANDS = {
     "simulate": ["simulate", *MINIO, "--out", "out", "--force"],
@@ -31,23 +32,26 @@ COMMANDS = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="session")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+pytestmark = pytest.mark.timeout(3600 if NIGHTLY else 300)
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Programs]:
+    """Programs whose writes fail."""
     compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
     if compiler is None:
         pytest.skip("there is no C compiler")
-    path = tmp_path_factory.mktemp("faults") / "failing_writes.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", path, LIBRARY, "-ldl"], check=True)
-    return path
+    folder = tmp_path_factory.mktemp("faults")
+    library = folder / "failing_writes.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, LIBRARY, "-ldl"], check=True)
+    with Programs(folder, {"LD_PRELOAD": str(library), "PYTHONPATH": str(ROOT)}) as started:
+        yield started
 
 
-def run(library: Path, folder: Path, name: str, **fault: object) -> subprocess.CompletedProcess[str]:
+def run(programs: Programs, folder: Path, name: str, **fault: object) -> Done:
     given = {"FAIL_BELOW": f"{folder}/", "FAIL_COUNT": str(folder.parent / "count")}
     given |= {f"FAIL_{part.upper()}": str(value) for part, value in fault.items()}
-    environment = os.environ | {"LD_PRELOAD": str(library), "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(
-        [*STARTED, *COMMANDS[name]], cwd=folder, env=environment | given, capture_output=True, text=True, timeout=300
-    )
+    return programs.run(PROGRAM, COMMANDS[name], folder, given, within_s=120)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -55,11 +59,11 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_write_that_fails_is_one_line_and_changes_nothing(library: Path, tmp_path: Path, name: str) -> None:
+def test_a_write_that_fails_is_one_line_and_changes_nothing(programs: Programs, tmp_path: Path, name: str) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
-    first = run(library, folder, name)
-    assert first.returncode == 0, first.stderr
+    first = run(programs, folder, name)
+    assert first.code == 0, first.err
     count, before = int((tmp_path / "count").read_text()), contents(folder)
     assert count >= 3
     chance = random.Random(None if NIGHTLY else 3)
@@ -69,14 +73,14 @@ def test_a_write_that_fails_is_one_line_and_changes_nothing(library: Path, tmp_p
         keeps = name == "whatif"
         if keeps:
             shutil.rmtree(folder / "kept")
-        failed = run(library, folder, name, at=at, errno=number)
-        assert failed.returncode == 2, (at, failed.stderr)
-        lines = [line for line in failed.stderr.splitlines() if line.startswith("tailcast: error: ")]
-        assert len(lines) == 1 and "Traceback" not in failed.stderr, (at, failed.stderr)
+        failed = run(programs, folder, name, at=at, errno=number)
+        assert failed.code == 2, (at, failed.err)
+        lines = [line for line in failed.err.splitlines() if line.startswith("tailcast: error: ")]
+        assert len(lines) == 1 and "Traceback" not in failed.err, (at, failed.err)
         assert os.strerror(number) in lines[0], (at, lines)
         assert not [path for path in folder.rglob(".*") if path.is_file() or path.name.startswith(".out")], at
         if keeps:
-            assert run(library, folder, name).returncode == 0, "the same command continues"
+            assert run(programs, folder, name).code == 0, "the same command continues"
         elif at < count - 2:  # the last operations flush the folder after the new name is there
             assert {**before, **contents(folder)} == contents(folder)
             if (folder / "out").exists():

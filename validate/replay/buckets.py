@@ -13,6 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from models.shared.multipart import Multipart
 from traces.errors import InputError
+from traces.interrupts import raise_stops_again
 from validate.replay.bucket_record import BucketRecord, delete_objects, is_absent
 from validate.s3.account import Account, DataPath
 
@@ -155,6 +156,7 @@ class Buckets:
         """
         left, names = [], dict(self.names)
         try:
+            raise_stops_again()  # it may take long
             for bucket, name in self.names.items():
                 try:
                     self._empty(name, sorted(written.get(bucket, ())))

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 
+from traces.interrupts import raise_stops_again
+
 POLL_S = 0.1
 
 
@@ -50,6 +52,7 @@ class ThreadGroup:
                 if interrupted:
                     raise
                 interrupted = True
+                raise_stops_again()
         if self._failures:
             raise self._failures[0]
         return interrupted
