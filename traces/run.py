@@ -17,7 +17,7 @@ from traces.operations import OPS
 from traces.provenance import CodeVersion, code_version
 from traces.run_files import RUN_FILES, read_info, write_info
 from traces.spec.suggestions import did_you_mean_file
-from traces.tables import LABEL, atomic_folder, codes, conform, read_parquet, require, write_parquet
+from traces.tables import LABEL, atomic_folder, codes, conform, read_parquet, require, with_column, write_parquet
 from traces.trace import GROUP_FIELD, TRACE_SCHEMA, Pacing, Trace, group_codes, group_names, with_group
 
 KINDS = ("simulated", "measured")
@@ -260,6 +260,14 @@ class Run:
             source=str(folder / "requests.parquet"),
             drive_accesses=read_parquet(accesses) if accesses.exists() else None,
         )
+
+
+def shifted(requests: pa.Table, by_s: NDArray[np.float64] | float) -> pa.Table:
+    """Return a table of `RUN_SCHEMA` whose requests happen later, by a time of all or of each, shape (requests,)."""
+    later_s = pa.scalar(by_s) if isinstance(by_s, float) else pa.array(by_s)
+    for name in ("arrival_s", "start_s", "first_byte_s", "end_s"):
+        requests = with_column(requests, name, pc.add(requests.column(name), later_s))
+    return requests
 
 
 def _require_ranges(requests: pa.Table, source: str) -> None:

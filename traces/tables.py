@@ -188,6 +188,12 @@ def label(values: NDArray[Any] | list[int], names: Sequence[str]) -> pa.Dictiona
     return pa.DictionaryArray.from_arrays(pa.array(values, pa.int32()), pa.array(names, pa.string()))
 
 
+def with_column(table: pa.Table | pa.RecordBatch, name: str, values: Any) -> Any:
+    """Return a table, or a batch of one, with other values in a column; its field stays."""
+    at = table.schema.get_field_index(name)
+    return table.set_column(at, table.schema.field(at), values)
+
+
 def codes(column: pa.ChunkedArray, names: Sequence[str]) -> NDArray[np.int32]:
     """Return the index of each row's label in `names`, shape (rows,); -1 for any other label."""
     combined = column.combine_chunks()

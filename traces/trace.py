@@ -197,6 +197,11 @@ class Trace:
         values: NDArray[Any] = self.table.column(column).to_numpy()
         return values
 
+    def with_keys(self, keys: pa.Array) -> Trace:
+        """Return the same requests with other names of their objects, shape (requests,)."""
+        at = self.table.schema.get_field_index("key")
+        return Trace.of(self.table.set_column(at, "key", keys), self.pacing, origin=self.origin)
+
     def write(self, path: Path) -> None:
         """Write the Trace atomically, as CSV if the name ends in ``.csv``, else as parquet.
 

@@ -17,6 +17,7 @@ from traces.random_streams import stream_id, uniforms
 from traces.run import Run
 from traces.statistics.burstiness import tick
 from traces.statistics.characteristics import figures
+from traces.tables import with_column
 from traces.trace import Pacing, Trace
 from traces.workload.generate import generate
 
@@ -113,9 +114,8 @@ def at_clock(trace: Trace, original: Trace) -> Trace:
     tick_s = tick(original.arrival_s)
     if not tick_s or trace.pacing.loop != "open":
         return trace
-    at = trace.table.schema.get_field_index("arrival_s")
     ticks = np.floor(trace.arrival_s / tick_s) * tick_s
-    return Trace.of(trace.table.set_column(at, trace.table.schema.field(at), pa.array(ticks)), trace.pacing)
+    return Trace.of(with_column(trace.table, "arrival_s", pa.array(ticks)), trace.pacing)
 
 
 def as_closed(original: Trace, loop: Loop | None, seed: int) -> Trace:
@@ -125,10 +125,8 @@ def as_closed(original: Trace, loop: Loop | None, seed: int) -> Trace:
     n = len(original)
     draws = uniforms(seed, stream_id("fit/think"), 0, n)
     think = loop.think_s[(draws * len(loop.think_s)).astype(np.int64)]
-    table = original.table
-    for name, values in (("arrival_s", np.zeros(n)), ("think_s", think)):
-        at = table.schema.get_field_index(name)
-        table = table.set_column(at, table.schema.field(at), pa.array(values))
+    table = with_column(original.table, "arrival_s", pa.array(np.zeros(n)))
+    table = with_column(table, "think_s", pa.array(think))
     return Trace.of(table, Pacing("closed", loop.clients), "trace", original.origin)
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from traces.random_streams import stream_id, uniforms
+from traces.tables import with_column
 
 TICKS_NS = (1_000_000_000, 4_000_000, 1_000_000, 1_000, 1)
 """Clock ticks found in logs: 1 s of access logs, 4 or 1 ms of coarse kernel clocks (CONFIG_HZ 250 or 1000), finer."""
@@ -93,5 +94,4 @@ def _spread(rows: pa.Table, end_ns: int, tick_ns: int, draws: NDArray[np.float64
     following = np.append(time, end_ns)[np.searchsorted(time, time, side="right")]
     later = (draws * np.minimum(tick_ns, following - time)).astype(np.int64)
     later = later[np.lexsort((later, time))]
-    at = rows.schema.get_field_index("time_ns")
-    return rows.set_column(at, rows.schema.field(at), [pa.array(time + later)])
+    return with_column(rows, "time_ns", [pa.array(time + later)])

@@ -37,7 +37,7 @@ from traces.operations import OPS, rows_that
 from traces.origin import Origin
 from traces.readers.formats import Format
 from traces.readers.source import Source
-from traces.tables import check_folder
+from traces.tables import check_folder, with_column
 from traces.trace import Pacing, trace_writer
 
 _WAITING = (
@@ -224,8 +224,7 @@ class _Written:
         self.smaller += int(part.sum())
         for name, value in (("range_start_bytes", np.zeros_like(own)), ("range_bytes", own)):
             if part.any():
-                at = rows.schema.get_field_index(name)
-                rows = rows.set_column(at, rows.schema.field(at), pc.if_else(pa.array(part), value, rows.column(name)))
+                rows = with_column(rows, name, pc.if_else(pa.array(part), value, rows.column(name)))
         return rows, size
 
     def phases(self, rows: pa.Table) -> NDArray[np.int32]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from traces.logs.import_report import ImportReport
+from traces.tables import with_column
 
 _SLACK_NS = 60 * 10**9  # rows of one clock are not further out of order; assumed
 _WINDOW = 8  # rows above and below a step that are compared
@@ -41,8 +42,7 @@ class TimeOrder:
         end_ns = time_ns + records.column("latency_ns").fill_null(0).to_numpy()
         if repeated_ns is not None:
             later_ns = self._repeated(end_ns, repeated_ns)
-            at = records.schema.get_field_index("time_ns")
-            records = records.set_column(at, records.schema.field(at), pa.array(time_ns + later_ns))
+            records = with_column(records, "time_ns", pa.array(time_ns + later_ns))
             end_ns = end_ns + later_ns
         self._see(end_ns)
         return records

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from traces.errors import InputError
 from traces.origin import Origin
+from traces.tables import with_column
 from traces.trace import Pacing, Trace, refuse_mixed
 
 Align = Literal["start", "clock"]
@@ -97,7 +98,7 @@ def merge(traces: Sequence[Trace], align: Align = "start") -> Trace:
         table = at_times(trace.table.slice(0, trace.issued), trace.arrival_s[: trace.issued] + offset_s)
         client = table.column("client").combine_chunks()
         known = client.drop_null().to_numpy()
-        table = _with(table, "client", pa.compute.add(client, pa.scalar(clients, pa.int32())))
+        table = with_column(table, "client", pa.compute.add(client, pa.scalar(clients, pa.int32())))
         clients += int(known.max()) + 1 if len(known) else 0
         tables.append(table)
     merged = pa.concat_tables(tables, promote_options="default").unify_dictionaries()
@@ -147,12 +148,7 @@ def _later(origin: Origin | None, by_s: float) -> Origin | None:
 
 def at_times(table: pa.Table, arrival_s: NDArray[np.float64]) -> pa.Table:
     """Return the rows with new arrival times."""
-    return _with(table, "arrival_s", pa.array(arrival_s))
-
-
-def _with(table: pa.Table, name: str, values: Any) -> pa.Table:
-    at = table.schema.get_field_index(name)
-    return table.set_column(at, table.schema.field(at), values)
+    return with_column(table, "arrival_s", pa.array(arrival_s))
 
 
 def _require_open(trace: Trace, what: str) -> None:

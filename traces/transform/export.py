@@ -27,7 +27,7 @@ from traces.errors import InputError
 from traces.operations import OPS, rows_that
 from traces.provenance import code_version
 from traces.run import RUN_SCHEMA, Run
-from traces.tables import LABEL, atomic_file
+from traces.tables import LABEL, atomic_file, with_column
 
 HALVING_STEPS = 5
 """Rows of a percentile table per halving of the distance to 100 % (the default of HdrHistogram)."""
@@ -71,8 +71,7 @@ def _write_csv(run: Run, path: Path) -> None:
     plain = [pa.field(f.name, pa.string() if f.type == LABEL else f.type) for f in RUN_SCHEMA]
     table = run.requests.cast(pa.schema(plain))
     for name in _TEXTS:
-        at = table.schema.get_field_index(name)
-        table = table.set_column(at, table.schema.field(at), _inert(table.column(name)))
+        table = with_column(table, name, _inert(table.column(name)))
     pacsv.write_csv(table, path)
 
 

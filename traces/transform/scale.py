@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from traces.errors import InputError
 from traces.random_streams import stream_id, uniforms
 from traces.statistics.burstiness import Floats, dispersion
-from traces.tables import label
+from traces.tables import label, with_column
 from traces.trace import Trace, refuse_mixed
 from traces.transform.edit import at_times
 
@@ -69,8 +69,7 @@ def scale(trace: Trace, rate: float, how: How = "clone", seed: int = 0) -> Trace
         at[moved] = _near(trace, at[moved], seed)
     order = np.argsort(at, kind="stable")
     table = at_times(rows.take(pa.array(row[order])), at[order])
-    key = table.schema.get_field_index("key")
-    table = table.set_column(key, table.schema.field(key), _copied(table.column("key").combine_chunks(), number[order]))
+    table = with_column(table, "key", _copied(table.column("key").combine_chunks(), number[order]))
     return Trace.of(table, trace.pacing, "trace", trace.origin)
 
 

@@ -75,9 +75,7 @@ class Cell:
         names = trace.table.column("key").to_pylist()
         for number, row in enumerate(np.flatnonzero(trace.op == OPS.index("PUT")).tolist()):
             names[row] = f"written-{number:06d}"
-        at = trace.table.column_names.index("key")
-        table = trace.table.set_column(at, "key", pa.array(names).dictionary_encode())
-        return Trace.of(table, trace.pacing, self.name)
+        return trace.with_keys(pa.array(names).dictionary_encode())
 
 
 def cells_of(campaign: Campaign) -> dict[str, Cell]:

@@ -30,24 +30,23 @@ _BUSY = 0.5
 
 @dataclass(frozen=True)
 class Row:
-    """An operation of a load in a phase, measured and predicted.
+    """A load in a phase, measured and predicted.
 
     Attributes:
         busy: fraction of the machine's CPU time that store and clients used.
         fitted: whether values of the spec follow from this load.
-        deviation: of the prediction from the measurement, by figure.
-        repeatability: of a second measurement from the first one; empty if there is none.
+        deviation: of the prediction from the measurement, by operation and figure.
+        repeatability: of a second measurement from the first one; without operations that it does not have.
     """
 
     load: str
     phase: str
-    op: str
     busy: float
     fitted: bool
     measured: PhaseFigures
     predicted: PhaseFigures
-    deviation: Mapping[str, float]
-    repeatability: Mapping[str, float]
+    deviation: Mapping[str, Mapping[str, float]]
+    repeatability: Mapping[str, Mapping[str, float]]
 
     @property
     def counts(self) -> bool:
@@ -145,16 +144,13 @@ def _placed(campaign: Campaign, spec: Spec, run: Run, number: int = 1) -> Trace:
         return kind.placement.applied(trace, recorded, spec)
     if not campaign.file.any_placement:
         return trace
-    table = trace.table
-    keys = table.column("key").combine_chunks()
+    keys = trace.table.column("key").combine_chunks()
     names = pa.array([f"{number}/{name}" for name in keys.dictionary.to_pylist()])
-    renamed = pa.DictionaryArray.from_arrays(keys.indices, names)
-    at = table.column_names.index("key")
-    return Trace.of(table.set_column(at, "key", renamed), trace.pacing, f"placement {number}")
+    return trace.with_keys(pa.DictionaryArray.from_arrays(keys.indices, names))
 
 
 def rows_of(campaign: Campaign, cell: Cell, runs: list[Run], values: Mapping[str, float], seeds: int = 1) -> list[Row]:
-    """Return a row for each operation and phase of a load that was measured.
+    """Return a row for each phase of a load that was measured.
 
     Args:
         runs: of its repetitions; the one with the least load from elsewhere counts, another one shows how far they
@@ -170,19 +166,19 @@ def rows_of(campaign: Campaign, cell: Cell, runs: list[Run], values: Mapping[str
     again = figures_of(by_quiet[1], phases_of(by_quiet[1])) if len(runs) > 1 else {}
     cpu = run.info["cpu"]
     fitted = any(fit.load == cell.name for fit in campaign.file.fit.values())
-    rows = []
-    for phase, found in measured.items():
-        for op, one in found.ops.items():
-            other = predicted[phase].ops.get(op)
-            second = again[phase].ops.get(op) if phase in again else None
-            rows.append(
-                Row(
-                    cell.name, phase, op, cpu["busy_share"] - cpu["other_share"], fitted, found, predicted[phase],
-                    {} if other is None else deviations(one, other),
-                    {} if second is None else deviations(one, second),
-                )
-            )  # fmt: skip
-    return rows
+    busy = cpu["busy_share"] - cpu["other_share"]
+    return [
+        Row(
+            cell.name, phase, busy, fitted, found, predicted[phase],
+            _deviations(found, predicted[phase]), _deviations(found, again[phase]) if phase in again else {},
+        )
+        for phase, found in measured.items()
+    ]  # fmt: skip
+
+
+def _deviations(measured: PhaseFigures, other: PhaseFigures) -> dict[str, dict[str, float]]:
+    """Return the deviations of each operation that both have."""
+    return {op: deviations(one, other.ops[op]) for op, one in measured.ops.items() if op in other.ops}
 
 
 def _forecast(campaign: Campaign, spec: Spec, run: Run, phases: Phases, seed: int) -> dict[str, PhaseFigures]:
@@ -192,7 +188,7 @@ def _forecast(campaign: Campaign, spec: Spec, run: Run, phases: Phases, seed: in
 
 
 def summary_of(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
-    """Return for each figure the number of rows that count, and the median and greatest deviation.
+    """Return for each figure the number of operations of rows that count, and the median and greatest deviation.
 
     Returns:
         By figure ``rows``, ``median``, ``greatest``, and ``repeatability``, the median deviation of second
@@ -200,8 +196,9 @@ def summary_of(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
     """
     found = {}
     for name in ("throughput", "p50", "tail", "w1"):
-        values = [abs(row.deviation[name]) for row in rows if row.counts and name in row.deviation]
-        again = [abs(row.repeatability[name]) for row in rows if row.counts and name in row.repeatability]
+        counted = [row for row in rows if row.counts]
+        values = [abs(of_op[name]) for row in counted for of_op in row.deviation.values() if name in of_op]
+        again = [abs(of_op[name]) for row in counted for of_op in row.repeatability.values() if name in of_op]
         if values:
             found[name] = {
                 "rows": len(values), "median": float(np.median(values)), "greatest": max(values),

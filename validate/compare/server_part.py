@@ -15,6 +15,7 @@ from models.store import Spec, required, store_of
 from sim.simulate import requests_only
 from traces.run import Run
 from traces.statistics.summary import Floats
+from traces.tables import with_column
 from traces.trace import Trace
 
 PARTS = ("server", "rest")
@@ -34,10 +35,8 @@ def latency_parts(run: Run, server_s: Floats) -> dict[str, Run]:
 
 
 def _with_latency(run: Run, known: np.ndarray[tuple[int], np.dtype[np.bool_]], latency_s: Floats) -> Run:
-    requests = run.requests.filter(pa.array(known))
-    at = requests.schema.get_field_index("end_s")
     ends_s = pa.array((run.column("arrival_s") + latency_s)[known])
-    return Run(requests.set_column(at, requests.schema.field(at), ends_s), run.info)
+    return Run(with_column(run.requests.filter(pa.array(known)), "end_s", ends_s), run.info)
 
 
 def simulate_server_part(

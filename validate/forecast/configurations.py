@@ -20,6 +20,7 @@ from traces.operations import OPS
 from traces.run import Run
 from traces.spec.units import binary_size
 from traces.statistics.summary import Floats
+from traces.tables import with_column
 from traces.trace import Pacing, Trace
 from validate.replay.recorded_faults import same_faults
 
@@ -126,8 +127,7 @@ def requested_trace(run: Run) -> Trace:
     if speed == 1.0:
         return trace
     limit_s = trace.pacing.duration_s
-    at = trace.table.schema.get_field_index("arrival_s")
-    table = trace.table.set_column(at, trace.table.schema.field(at), [trace.arrival_s / speed])
+    table = with_column(trace.table, "arrival_s", [trace.arrival_s / speed])
     return Trace.of(table, replace(trace.pacing, duration_s=None if limit_s is None else limit_s / speed))
 
 

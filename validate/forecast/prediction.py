@@ -9,14 +9,13 @@ from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from models.store import Spec
 from sim.replication.replicate import seed_of
 from sim.replication.summaries import CONFIDENCE, Figure, Replication, Replications
 from sim.simulate import simulate
 from traces.operations import OPS
-from traces.run import Run
+from traces.run import Run, shifted
 from traces.statistics.bootstrap import interval, resample
 from traces.statistics.spans import span_s
 from traces.statistics.summary import Floats, latencies, ops_of, quantiles, summarise
@@ -180,11 +179,7 @@ def end_to_end(runs: Sequence[Run]) -> Run:
         for op, (from_s, until_s) in own.items():
             shift_s[OPS.index(op)] = at_s[op] - from_s
             at_s[op] += until_s - from_s
-        table, shift = run.requests, pa.array(shift_s[run.op])
-        for name in ("arrival_s", "start_s", "first_byte_s", "end_s"):
-            at = table.schema.get_field_index(name)
-            table = table.set_column(at, table.schema.field(at), pc.add(table.column(name), shift))
-        tables.append(table)
+        tables.append(shifted(run.requests, shift_s[run.op]))
     merged = pa.concat_tables(tables).unify_dictionaries().combine_chunks()
     return replace(runs[0], requests=merged, stations=None, critical_path=None, trace=None)
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from traces.errors import InputError
-from traces.run import Run
+from traces.run import Run, shifted
+from traces.tables import with_column
 from traces.trace import Trace
 from validate.replay.plan import Options
 from validate.replay.schedule import schedule_of
@@ -55,8 +56,7 @@ def remaining(trace: Trace, options: Options, partial: Run) -> Trace:
         raise InputError("resume: all rows had been issued before the interrupt; nothing is left to issue")
     table = trace.table.take(_rows(left))
     arrival = table.column("arrival_s").to_numpy()
-    at = table.schema.get_field_index("arrival_s")
-    table = table.set_column(at, table.schema.field(at), pa.array(arrival - arrival.min()))
+    table = with_column(table, "arrival_s", pa.array(arrival - arrival.min()))
     return Trace.of(table, replace(trace.pacing, duration_s=None))
 
 
@@ -79,12 +79,7 @@ def joined(partial: Run, rest: Run, trace: Trace) -> Run:
         shift_s = float(trace.arrival_s[left[0][0]]) / speed
     else:
         shift_s = float(partial.column("end_s").max()) if len(partial) else 0.0
-    later = rest.requests
-    for name in ("arrival_s", "start_s", "first_byte_s", "end_s"):
-        at = later.schema.get_field_index(name)
-        moved = pa.array(later.column(name).to_numpy() + shift_s, from_pandas=True)
-        later = later.set_column(at, later.schema.field(at), moved)
-    table = pa.concat_tables([partial.requests, later]).unify_dictionaries()
+    table = pa.concat_tables([partial.requests, shifted(rest.requests, shift_s)]).unify_dictionaries()
     parts = [*partial.info.get("parts", [_part(partial, 0.0)]), _part(rest, shift_s)]
     info = rest.info | {
         "started_at": partial.info["started_at"],

@@ -18,10 +18,11 @@ def campaign_lines(values: Mapping[str, float], rows: Sequence[Row]) -> list[str
 
 
 def campaign_grid(rows: Sequence[Row]) -> Grid:
-    """Return measured | predicted of each row; loads that are fitted, or need half of the CPU, are marked."""
+    """Return measured | predicted by operation; loads that are fitted, or need half of the CPU, are marked."""
     columns = ("load", "phase", "operation", "requests", "CPU", "op/s", "p50 ms", "tail ms", "errors", "stall s",
                "deviation", "repeated")  # fmt: skip
-    return Grid("Measured | predicted", columns, [_cells(row) for row in rows], 3, layout="lines")
+    cells = [_cells(row, op) for row in rows for op in row.measured.ops]
+    return Grid("Measured | predicted", columns, cells, 3, layout="lines")
 
 
 def summary_grid(rows: Sequence[Row]) -> Grid:
@@ -38,10 +39,10 @@ def summary_grid(rows: Sequence[Row]) -> Grid:
     )  # fmt: skip
 
 
-def _cells(row: Row) -> Sequence[str]:
-    ours, theirs = row.measured.ops[row.op], row.predicted.ops.get(row.op)
+def _cells(row: Row, op: str) -> Sequence[str]:
+    ours, theirs = row.measured.ops[op], row.predicted.ops.get(op)
     mark = " (fitted)" if row.fitted else "" if row.counts or row.phase != "all" else " *"
-    first = [row.load + mark, row.phase, row.op, str(ours.requests), f"{row.busy:.0%}"]
+    first = [row.load + mark, row.phase, op, str(ours.requests), f"{row.busy:.0%}"]
     if theirs is None:
         return [*first, f"{ours.throughput_ops:.3g} | -", f"{1e3 * ours.p50_s:.3g} | -", "-", "-", "-", "-", "-"]
     tail = "-" if math.isnan(ours.tail_s) else (
@@ -54,8 +55,8 @@ def _cells(row: Row) -> Sequence[str]:
         tail,
         f"{row.measured.errors} | {row.predicted.errors}",
         f"{row.measured.stall_s:.2g} | {row.predicted.stall_s:.2g}",
-        _all(row.deviation),
-        _all(row.repeatability),
+        _all(row.deviation.get(op, {})),
+        _all(row.repeatability.get(op, {})),
     ]
 
 

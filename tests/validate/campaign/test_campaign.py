@@ -123,7 +123,7 @@ def test_a_fitted_value_is_that_of_the_measured_store(tmp_path: Path) -> None:
     assert values["hosts.cpu.GET.constant"] == pytest.approx(0.006, rel=0.1)
     rows = [row for name, cell in cells.items() for row in rows_of(found, cell, [runs[name]] * 2, values, seeds=2)]
     assert [(row.load, row.fitted, row.counts) for row in rows] == [("get-c1", True, False), ("get-c4", False, True)]
-    assert abs(rows[1].deviation["throughput"]) < 0.1 and rows[1].repeatability["p50"] == 0
+    assert abs(rows[1].deviation["GET"]["throughput"]) < 0.1 and rows[1].repeatability["GET"]["p50"] == 0
     assert summary_of(rows)["p50"]["rows"] == 1
 
 

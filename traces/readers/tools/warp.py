@@ -27,6 +27,7 @@ from traces.readers.formats import Format, Head
 from traces.readers.layout import Divide, Layout, if_invalid, leave_out, parser, refuse
 from traces.readers.records import NO_OBJECT
 from traces.readers.source import Lines, Source
+from traces.tables import with_column
 
 NEEDED = ("op", "start", "end", "file")
 _OPTIONAL = ("thread", "client_id", "n_objects", "bytes", "endpoint", "error", "first_byte")
@@ -168,8 +169,7 @@ def _phases(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if began_ns is None and not puts.all():
             began_ns = time[~puts].min()
         later = np.zeros(len(time), bool) if began_ns is None else time >= began_ns
-        at = batch.schema.get_field_index("phase")
-        yield batch.set_column(at, batch.schema.field(at), pa.array(later.astype(np.int32)))
+        yield with_column(batch, "phase", pa.array(later.astype(np.int32)))
 
 
 def named_by_uri(head: Head) -> bool:

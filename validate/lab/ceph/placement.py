@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -64,13 +65,12 @@ class CephPlacement:
         keys = trace.table.column("key").combine_chunks()
         known = keys.dictionary.to_pylist()
         names = [f"{key}-{number}" for key in known for number in range(_NAMES)]
-        at = trace.table.column_names.index("key")
-        rows = trace.table.take([0] * len(names)).set_column(at, "key", pa.array(names).dictionary_encode())
+        rows = replace(trace, table=trace.table.take([0] * len(names)))
         placed = PlacementRows(spec)
-        osds = placed.objects(Epoch())[key_hashes(Trace.of(rows, trace.pacing, "")) % placed.count].tolist()
+        hashes = key_hashes(rows.with_keys(pa.array(names).dictionary_encode()))
+        osds = placed.objects(Epoch())[hashes % placed.count].tolist()
         chosen = []
         for number, key in enumerate(known):
             tried = range(number * _NAMES, (number + 1) * _NAMES)
             chosen.append(names[next((n for n in tried if osds[n] == recorded.get(key, osds[n])), tried[0])])
-        column = pa.DictionaryArray.from_arrays(keys.indices, pa.array(chosen))
-        return Trace.of(trace.table.set_column(at, "key", column), trace.pacing, "")
+        return trace.with_keys(pa.DictionaryArray.from_arrays(keys.indices, pa.array(chosen)))
