@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from models.ceph.cluster.stations import Stations
 from models.ceph.cpu import at_speed
 from models.ceph.demands.cost_functions import CostFunctions
-from models.ceph.demands.disk_load import disk_load, disk_queue
+from models.ceph.demands.disk_load import DiskLoad, disk_load, disk_queue
 from models.ceph.demands.index_osds import of_index
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.requests.multipart import S3Routes
@@ -24,12 +25,18 @@ from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.shared.background import with_background
 from models.shared.caches import object_hits
+from models.spec.recent import Recent
 from traces.errors import InputError
 from traces.operations import DELETE, OPS, PUT
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
 _ROUTES: dict[str, type[Routes]] = {"s3": S3Routes, "rados": DirectRoutes, "rbd": DirectRoutes, "mysql": MysqlRoutes}
+_SHAPELESS = ("background", "prices", "assumed")
+"""Sections of a spec without effect on the cluster."""
+_COSTS = Recent[tuple[CephSpec, float, DiskLoad], CostFunctions](8)
+_STATIONS = Recent[tuple[CephSpec, tuple[object, ...]], Stations](2)
+_NETWORKS = Recent[tuple[CostFunctions, Stations, tuple[Kind, ...]], Network](8)
 
 
 def compile(spec: CephSpec, trace: Trace, waiting: float | None = None) -> tuple[Network, Requests]:
@@ -42,8 +49,10 @@ def compile(spec: CephSpec, trace: Trace, waiting: float | None = None) -> tuple
     """
     if waiting is None:
         return disk_queue(spec, trace).compiled(trace, partial(compile, spec, trace))
-    spec = at_speed(spec)
-    costs = CostFunctions(spec, object_bytes(spec, trace), disk_load(spec, trace, waiting))
+    # Without what shapes no cluster.
+    shape = at_speed(spec).model_copy(update=dict.fromkeys(_SHAPELESS))
+    of_trace = object_bytes(spec, trace), disk_load(spec, trace, waiting)
+    costs = _COSTS.of((shape, *of_trace), lambda: CostFunctions(shape, *of_trace))
     if costs.state.fill_fraction > 1:
         raise InputError(
             f"stored.objects: {spec.stored.objects:g} objects would fill the OSDs to {costs.state.fill_fraction:.0%}; "
@@ -55,16 +64,20 @@ def compile(spec: CephSpec, trace: Trace, waiting: float | None = None) -> tuple
             f"stored.objects: the index entries of {spec.stored.objects:g} objects would fill the drives of the index "
             f"to {index_fill:.0%}; at most about {spec.stored.objects / index_fill:.2g} fit"
         )
-    stations = Stations(spec, costs)
-    kinds, route = _kinds(spec, trace, costs)
+    stations = _STATIONS.of((shape, Stations.costs_of(shape, costs)), lambda: Stations(shape, costs))
+    kinds, route = _kinds(shape, trace, costs)
+    network = _NETWORKS.of((costs, stations, tuple(kinds)), lambda: _network(shape, costs, stations, kinds))
+    requests = Requests.of(trace, route)
+    return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "osd host cpu"})
+
+
+def _network(spec: CephSpec, costs: CostFunctions, stations: Stations, kinds: Sequence[Kind]) -> Network:
     routes = _ROUTES[spec.access.kind](spec, costs, stations, len(kinds))
     of_requests = [routes.route(kind) for kind in kinds]
-    network = Network(
+    return Network(
         tuple(stations.all), (*of_requests, *routes.further), stations.placements, stations.groups,
         tuple(stations.scenario),
     )  # fmt: skip
-    requests = Requests.of(trace, route)
-    return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "osd host cpu"})
 
 
 def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kind], NDArray[np.int32]]:

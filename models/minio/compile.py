@@ -6,6 +6,7 @@ sets, `epochs.py` and `faults.py` what fails.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.devices.hdd_scheduling import HddQueue, hdd_queue
-from models.minio.background.maintenance import healed_s, with_maintenance
+from models.minio.background.maintenance import healed_s, works_of
 from models.minio.background.movement import moved_pools
 from models.minio.cluster.cached import cached
 from models.minio.cluster.places import Places
@@ -33,10 +34,57 @@ from models.shared.background import with_background
 from models.shared.faults import outage_actions
 from models.shared.links import acknowledged_rounds
 from models.shared.multipart import simulated_parts
+from models.shared.work import with_works
+from models.spec.recent import Recent
 from traces.distinct_rows import distinct_rows
 from traces.operations import LIST, OPS, PUT, rows_that
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
+
+_SHAPELESS = ("workload", "background", "prices", "assumed")
+"""Sections of a spec without effect on the cluster."""
+_MOST_CLUSTERS, _MOST_NETWORKS = 4, 8
+"""Numbers of clusters, and of networks of each, that are kept."""
+
+
+class Cluster:
+    """What a cluster is whatever its requests: stations, placement, its own work, and the routes of kinds of requests.
+
+    Attributes:
+        spec: without a workload.
+        stations, places: those of the spec.
+    """
+
+    def __init__(self, spec: MinioSpec, buckets: int):
+        """`buckets`: number of those of the workload, which the scanner visits."""
+        self.spec = spec
+        self.stations = Stations(spec)
+        self.places = Places(spec, self.stations, healed_s(spec))
+        self._own = tuple(self.stations.all)
+        self._works = works_of(spec, self.stations, self.places, buckets)
+        self._all = tuple(self.stations.all)
+        self._networks = Recent[tuple[Kind, ...], Network](_MOST_NETWORKS)
+
+    def network(self, kinds: Sequence[Kind]) -> Network:
+        """Return the network with the routes of kinds of requests, without the cluster's own work."""
+        return self._networks.of(tuple(kinds), lambda: self._network(kinds))
+
+    def _network(self, kinds: Sequence[Kind]) -> Network:
+        spec, stations, places = self.spec, self.stations, self.places
+        scenario = (*places.scenario, *_changes(spec, stations))
+        groups = (*places.groups, *stations.clients.groups)
+        return Network(self._own, _routes(spec, stations, places, kinds), places.tables, groups, scenario)
+
+    def with_works(self, network: Network, requests: Requests) -> tuple[Network, Requests]:
+        """Return network and requests with the cluster's own work added.
+
+        Raises:
+            InputError: there is such work in a closed loop without a duration.
+        """
+        return with_works(self._works, self._all, network, requests)
+
+
+_CLUSTERS = Recent[tuple[MinioSpec, int], Cluster](_MOST_CLUSTERS)
 
 
 def compile(spec: MinioSpec, trace: Trace, waiting: float | None = None) -> tuple[Network, Requests]:
@@ -46,16 +94,14 @@ def compile(spec: MinioSpec, trace: Trace, waiting: float | None = None) -> tupl
     """
     if waiting is None:
         return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace))
-    spec = _at_depth(spec, waiting)
-    stations = Stations(spec)
-    places = Places(spec, stations, healed_s(spec))
-    kinds, kind_of = _kinds(spec, stations, trace)
-    found = _routes(spec, stations, places, kinds)
-    scenario = (*places.scenario, *_changes(spec, stations))
-    groups = (*places.groups, *stations.clients.groups)
-    network = Network(tuple(stations.all), found, places.tables, groups, scenario)
-    requests = _requests(spec, places, network, trace, kinds, kind_of)
-    network, requests = with_maintenance(spec, stations, places, network, requests)
+    spec, buckets = _at_depth(spec, waiting), spec.workload.total_buckets
+    # Without what shapes no cluster, so that variants of a workload share theirs.
+    shape = spec.model_copy(update=dict.fromkeys(_SHAPELESS)), buckets
+    cluster = _CLUSTERS.of(shape, lambda: Cluster(*shape))
+    kinds, kind_of = _kinds(spec, cluster.stations, trace)
+    network = cluster.network(kinds)
+    requests = _requests(spec, cluster.places, network, trace, kinds, kind_of)
+    network, requests = cluster.with_works(network, requests)
     return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
 
 
@@ -74,7 +120,7 @@ def _at_depth(spec: MinioSpec, waiting: float) -> MinioSpec:
     return spec.model_copy(update={"drives": spec.drives.at_depth(waiting), "pools": pools})
 
 
-def _routes(spec: MinioSpec, stations: Stations, places: Places, kinds: list[Kind]) -> tuple[Route, ...]:
+def _routes(spec: MinioSpec, stations: Stations, places: Places, kinds: Sequence[Kind]) -> tuple[Route, ...]:
     """Return the routes of kinds of requests, and those of requests that begin a garbage collection."""
     found = []
     for kind in kinds:

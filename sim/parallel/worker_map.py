@@ -2,17 +2,16 @@
 
 The kernel releases Python's lock, so simulations that spend their time in it run concurrently in threads of one
 process: these start at once and share tables that are made once (placement groups). If Python's part of the work
-dominates, threads would wait for each other, and processes are used.
+dominates, threads would wait for each other, and processes are used as soon as they gain more than their start costs.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
-from itertools import islice
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -21,19 +20,25 @@ from sim.parallel.process_pool import finished, in_order, interruptible, process
 
 WorkerKind = Literal["threads", "processes"]
 
+START_S = 1.0
+"""Time after which a process has imported what simulations need."""
+
 
 class WorkerMap:
     """Maps functions over items with several workers. The first item runs in this thread and determines their kind.
 
-    Results do not depend on it. Workers end with the context.
+    Further items run in this thread, too, until processes are worth their start: they save more time than `START_S` on
+    the items that are left, or as much work as was done already. Results do not depend on it. Workers end with the
+    context.
 
     Attributes:
-        kind: of the workers; None: none have been started.
+        kind: of the workers; None: no item has been run.
     """
 
     def __init__(self, workers: int):
         self.workers = workers
         self.kind: WorkerKind | None = None
+        self._alone_s = 0.0  # that items for processes took in this thread
         self._pool: Executor | None = None
         self._stack = contextlib.ExitStack()
 
@@ -71,25 +76,35 @@ class WorkerMap:
         self, function: Callable[[Any], Any], items: Iterable[Any]
     ) -> Iterator[tuple[int, Callable[[], Any]]]:
         left, done = iter(items), 0
-        if self._pool is None:
-            for item in islice(left, 1):
-                yield 0, partial(_same, self._first(function, item))
-                done = 1
-        if self._pool is not None:
-            work = interruptible(function) if self.kind == "processes" else function
-            for index, future in finished(self._pool, work, left):
-                yield done + index, future.result
+        count = len(items) if isinstance(items, Sized) else 0
+        while self._pool is None:
+            item = next(left, _END)
+            if item is _END:
+                return
+            done += 1
+            yield done - 1, partial(_same, self._alone(function, item, count - done))
+        work = interruptible(function) if self.kind == "processes" else function
+        for index, future in finished(self._pool, work, left):
+            yield done + index, future.result
 
-    def _first(self, function: Callable[[Any], Any], item: Any) -> Any:
-        """Return the result of the first item, and start the kind of workers that suits it."""
-        begun_s, kernel_begun_s = time.thread_time(), kernel_s()
+    def _alone(self, function: Callable[[Any], Any], item: Any, left: int) -> Any:
+        """Return the result of an item, and start workers if they gain; `left`: number of items after it."""
+        begun_s, cpu_s, kernel_begun_s = time.monotonic(), time.thread_time(), kernel_s()
         result = function(item)
-        fraction = (kernel_s() - kernel_begun_s) / max(time.thread_time() - begun_s, 1e-9)
-        # Outside the kernel, threads run one at a time: with a smaller fraction they would wait for each other.
-        self.kind = "threads" if fraction >= 1 - 1 / self.workers else "processes"
-        pool = _thread_pool if self.kind == "threads" else process_pool
-        self._pool = self._stack.enter_context(pool(self.workers))
+        took_s = time.monotonic() - begun_s
+        if self.kind is None:
+            fraction = (kernel_s() - kernel_begun_s) / max(time.thread_time() - cpu_s, 1e-9)
+            # Outside the kernel, threads run one at a time: with a smaller fraction they would wait for each other.
+            self.kind = "threads" if fraction >= 1 - 1 / self.workers else "processes"
+        self._alone_s += took_s
+        saved_s = max(self._alone_s, left * took_s) * (1 - 1 / self.workers)
+        if self.kind == "threads" or saved_s > START_S:
+            pool = _thread_pool if self.kind == "threads" else process_pool
+            self._pool = self._stack.enter_context(pool(self.workers))
         return result
+
+
+_END = object()
 
 
 def _same(result: Any) -> Any:

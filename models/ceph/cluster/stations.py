@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from models.ceph.cluster.placement_rows import PlacementRows, Pool
 from models.ceph.demands.cost_functions import CostFunctions
+from models.ceph.demands.disk_load import DiskLoad
 from models.ceph.faults.fault_timeline import fault_timeline, gateway_outages
 from models.ceph.faults.osd_map import Epoch
 from models.ceph.faults.peering_gates import PeeringGates
@@ -96,13 +97,11 @@ class Stations:
 
     def __init__(self, spec: CephSpec, costs: CostFunctions):
         self.spec = spec
-        self._depth = costs.drive.queue_depth
-        self._member_s = costs.commit_member_s
+        self._depth, has_one_access, self._member_s, self._deferred, *_ = self.costs_of(spec, costs)
         self._threads = _worker_threads(spec)
-        self._deferred = costs.deferred_limit
         # Commits and data take turns on a drive that has both, and no part of an access that overlaps with others.
         alone = spec.db is None and spec.hosts.osds_per_drive == 1 and spec.osd.backend == "bluestore"
-        self._commits_on_drive = alone and costs.drive.has_one_access
+        self._commits_on_drive = alone and has_one_access
         self._flush_s = spec.device.flush / (_COMMIT_ACCESSES - 1) if self._commits_on_drive else 0.0
         self.all: list[Station] = []
         hosts, gateways = spec.hosts, spec.gateways
@@ -172,6 +171,13 @@ class Stations:
         self.proxy: ProxyStations | None = None
         if spec.access.via_gateways and spec.proxy is not None:
             self.proxy = ProxyStations.added(spec.proxy, self._take, spec.network.queue)
+
+    @staticmethod
+    def costs_of(spec: CephSpec, costs: CostFunctions) -> tuple[int, bool, float, int, float | None, DiskLoad | None]:
+        """Return what stations depend on besides their spec; the time that faults take depends on all costs."""
+        of_faults = (costs.object_bytes, costs.load) if spec.faults else (None, None)
+        drive = costs.drive
+        return drive.queue_depth, drive.has_one_access, costs.commit_member_s, costs.deferred_limit, *of_faults
 
     def _add_clients(self, hosts: Sequence[HostStations] = ()) -> None:
         """Add the client machines, whose group follows that of the gateways."""

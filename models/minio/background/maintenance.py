@@ -22,15 +22,13 @@ from models.minio.requests.shard_accesses import kind_of_size
 from models.minio.spec.faults import Decommission, DriveReplaced, Rebalance
 from models.minio.spec.maintenance_sections import SCANNER_SPEEDS
 from models.minio.spec.spec import MinioSpec
-from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
-from models.network.network import Network
 from models.network.route import Route
 from models.network.service_demand import NOTHING
 from models.network.station import Member, Station
 from models.shared.faults import FaultKind, duration_text
 from models.shared.steps import access, acquire, delay, in_series
-from models.shared.work import BEST_EFFORT, RECOVERY, WORKERS, ObjectWork, idle_rate_ops, with_works
+from models.shared.work import BEST_EFFORT, RECOVERY, WORKERS, ObjectWork, idle_rate_ops
 from traces.operations import Op
 
 _FOLDER_S = 1e-3
@@ -55,19 +53,15 @@ def healed_s(spec: MinioSpec) -> dict[int, float]:
     return {fault.drive: _healing(spec, stations, places, fault, 0).until_s for fault in faults}
 
 
-def with_maintenance(
-    spec: MinioSpec, stations: Stations, places: Places, network: Network, requests: Requests
-) -> tuple[Network, Requests]:
-    """Return network and requests with the cluster's own work added.
+def works_of(spec: MinioSpec, stations: Stations, places: Places, buckets: int) -> list[ObjectWork]:
+    """Return the cluster's own work, and add its stations.
 
-    Raises:
-        InputError: there is such work in a closed loop without a duration.
+    `buckets`: number of those of the workload, which the scanner visits.
     """
-    works = list(_works(spec, stations, places, len(network.placements)))
-    return with_works(works, stations.all, network, requests)
+    return list(_works(spec, stations, places, buckets, len(places.tables)))
 
 
-def _works(spec: MinioSpec, stations: Stations, places: Places, table: int) -> Iterator[ObjectWork]:
+def _works(spec: MinioSpec, stations: Stations, places: Places, buckets: int, table: int) -> Iterator[ObjectWork]:
     for fault in spec.faults:
         if isinstance(fault, DriveReplaced) and fault.back_s < math.inf:
             yield _healing(spec, stations, places, fault, table)
@@ -78,7 +72,7 @@ def _works(spec: MinioSpec, stations: Stations, places: Places, table: int) -> I
             table += len(found)
     if spec.scanner.speed != "off":
         for number, pool in enumerate(stations.pools):
-            yield _scan(spec, stations, number, pool, table)
+            yield _scan(spec, stations, buckets, number, pool, table)
             table += 1
 
 
@@ -118,7 +112,7 @@ def _healing(spec: MinioSpec, stations: Stations, places: Places, fault: DriveRe
     )
 
 
-def _scan(spec: MinioSpec, stations: Stations, number: int, pool: Pool, table: int) -> ObjectWork:
+def _scan(spec: MinioSpec, stations: Stations, buckets: int, number: int, pool: Pool, table: int) -> ObjectWork:
     """Return the scanner's visits in a pool: in each set, one drive at a time for each bucket reads an xl.meta.
 
     The scanner checks one object of 1,024 on all drives in a cycle, which is left out.
@@ -126,7 +120,7 @@ def _scan(spec: MinioSpec, stations: Stations, number: int, pool: Pool, table: i
     assert spec.stored is not None
     factor, longest_s, cycle_s = SCANNER_SPEEDS[spec.scanner.speed]
     sets, name = pool.layout.sets, f"scanner of pool {number}"
-    streams = min(spec.workload.total_buckets, pool.layout.size, max(pool.hosts.cores.count, 1))
+    streams = min(buckets, pool.layout.size, max(pool.hosts.cores.count, 1))
     # On busy drives it is slower than when idle; what it does not come to is left out, not done after the last request.
     tokens = [
         stations.add(

@@ -162,7 +162,8 @@ def test_a_point_is_what_replications_give(found):
     assert found[0].interval("GET", "p99").low > figures.latency_s["p99"].high, "one core is slower than two"
 
 
-def test_number_of_workers_changes_nothing(found):
+def test_number_of_workers_changes_nothing(found, monkeypatch):
+    monkeypatch.setattr("sim.parallel.worker_map.START_S", 0.0)  # so that processes gain
     assert same(sweep(cores(1, 2, 3, 4, 6, 8), workers=2), found)
 
 

@@ -61,7 +61,13 @@ def test_simulations_that_the_kernel_bounds_run_as_threads_and_give_the_same():
     assert found == [mean_s(seed) for seed in range(5)]
 
 
-def test_work_of_python_goes_to_processes():
+@pytest.fixture
+def quick_start(monkeypatch):
+    """Processes that are taken to start at once."""
+    monkeypatch.setattr("sim.parallel.worker_map.START_S", 0.0)
+
+
+def test_work_of_python_goes_to_processes(quick_start):
     with WorkerMap(2) as mapping:
         first, *others = mapping(process_of, range(4))
         assert mapping.kind == "processes"
@@ -70,13 +76,27 @@ def test_work_of_python_goes_to_processes():
     assert os.getpid() not in others
 
 
-def test_a_killed_process_ends_the_map():
+def test_a_killed_process_ends_the_map(quick_start):
     with pytest.raises(InputError, match="a worker was killed"), WorkerMap(2) as mapping:
         list(mapping(killed, range(10)))
 
 
+def test_processes_start_once_they_gain(monkeypatch):
+    def processes(alone_s: float, items: object) -> list[bool]:
+        monkeypatch.setattr("sim.parallel.worker_map.START_S", alone_s)
+        with WorkerMap(2) as mapping:
+            return [process != os.getpid() for process in mapping(process_of, items)]
+
+    assert processes(1e9, range(4)) == [False] * 4
+    assert processes(0.0, range(4)) == [False, True, True, True]
+    assert processes(0.0, iter(range(3))) == [False, True, True]
+    # What was done may come again: as much work as half of that is saved by two workers.
+    few = processes(0.05, iter(range(40)))
+    assert not few[0] and few[-1] and few == sorted(few)
+
+
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_error_ends_the_map(workers):
+def test_an_error_ends_the_map(workers, quick_start):
     found = []
     with pytest.raises(InputError, match="3 is not allowed"), WorkerMap(workers) as mapping:
         found.extend(mapping(refused, range(10)))

@@ -42,7 +42,8 @@ def assert_same(a: Replications, b: Replications) -> None:
 
 
 @pytest.mark.parametrize("steady", [False, True])
-def test_number_of_workers_changes_nothing(steady):
+def test_number_of_workers_changes_nothing(steady, monkeypatch):
+    monkeypatch.setattr("sim.parallel.worker_map.START_S", 0.0)  # so that processes gain
     requested = {"seed": 5, "replications": 3, "steady": steady, "precision": Precision(1e-6, most=7)}
     told: list[int] = []
     alone = replicate(minio(), workers=1, progress=told.append, **requested)
@@ -154,6 +155,7 @@ def test_what_a_simulation_refuses_is_refused_in_a_worker_too():
             replicate(endless, replications=2, workers=workers)
 
 
-def test_a_killed_worker_is_said_in_a_line():
+def test_a_killed_worker_is_said_in_a_line(monkeypatch):
+    monkeypatch.setattr("sim.parallel.worker_map.START_S", 0.0)  # so that processes gain
     with pytest.raises(InputError, match="a worker was killed"):
         replicate(partial(killed, os.getpid()), replications=3, workers=2)
