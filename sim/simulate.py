@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.network.demand_sheet import Requests, sources
-from models.network.descendants import by_route
 from models.network.network import Network
 from models.shared.faults import fault_times
 from models.store import Spec, compile_spec, last_arrival_s
@@ -158,14 +158,23 @@ def _refuse_endless(network: Network, requests: Requests) -> None:
         raise InputError("the trace has no requests to repeat until the end of its duration")
     for k in np.unique(requests.route):
         mine = requests.route == k
-        sizes = np.unique(requests.size_bytes[mine])
-        takes_time = any(
-            started == 1 and visit.fraction == 1 and (visit.demand.mean_s(of) > 0).all()
-            for route, of, started in by_route(network, int(k), sizes)
-            for visit in network.routes[route].visits
-        )
+        takes_time = _takes_time(network, int(k), np.unique(requests.size_bytes[mine]))
         if not takes_time and not requests.think_s[mine].any():
             name = network.routes[k].name
             raise InputError(
                 f"{name} requests take no time, so a closed loop never reaches its duration; add a service demand"
             )
+
+
+def _takes_time(network: Network, route: int, size_bytes: NDArray[np.int64]) -> bool:
+    """Return whether requests of a route take time at a visit that all of them make, whatever their sizes."""
+    for visit in network.routes[route].visits:
+        if visit.fraction == 1 and (visit.demand.mean_s(size_bytes) > 0).all():
+            return True
+        if visit.fraction == 1 and visit.starts is not None:
+            sub, count = visit.starts, visit.starts.counts(size_bytes)
+            position = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+            sizes = np.unique(sub.sizes(np.repeat(size_bytes, count), position))
+            if all(_takes_time(network, each, of) for each, of, _ in sub.by_route(sizes)):
+                return True
+    return False
