@@ -21,7 +21,7 @@ from models.network.station import Choice
 from models.shared.caches import has_cache
 from models.shared.faults import fault_times
 from models.shared.work import WORKERS
-from models.store import Spec, before, compile_spec
+from models.store import Spec, before, compile_spec, faults_of
 from sim.demands.chance import are_keys_even, without_chance
 from sim.demands.run_end import compile_until_end, latest_end_s
 from sim.demands.service_demands import Demands, mean_demands
@@ -72,7 +72,7 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
     evenly = _with_demands(network, requests, even_clients=True)[2] if has_machines else demands
     pools, changes, stretches = pools_of(network, requests), bool(network.scenario), stretches_of(network, requests)
     is_known = not (pools or changes or repeats(network, requests))
-    first_fault_s = min(fault_times(spec.faults), default=math.inf)
+    first_fault_s = min(fault_times(faults_of(spec).values()), default=math.inf)
     limits = []
     for stretch in stretches:
         if stretch[1] <= first_fault_s < math.inf:
