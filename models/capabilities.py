@@ -22,6 +22,7 @@ _STEPS = 1.25, 1.5, 2.0, 3.0
 S = TypeVar("S", bound=StoreSpec)
 
 Side = Literal["client", "server"]
+SIDES: tuple[Side, ...] = ("client", "server")
 
 SpecChange = Mapping[str, Any]
 """New values of fields, by their paths, that are set together."""

@@ -143,6 +143,7 @@ def _layered(own: Store[Any], below: Store[Any]) -> Store[Any]:
         remedies=lifted.remedies(own.remedies, below.remedies),
         demands=lifted.demands(own.demands, below.demands),
         unused=lifted.unused(own.unused, below.unused),
+        cpu=lifted.cpu(own.cpu, below.cpu),
         inline_limit_bytes=own.inline_limit_bytes or inline,
         figures={**lifted.each(below.figures), **own.figures},
         doubts=lifted.doubts(own.doubts, below.doubts, below.object_limits),
@@ -231,7 +232,8 @@ def required(capability: Capability | None, spec: Spec, what: str, where: str = 
         InputError: the store does not have it.
     """
     if capability is None:
-        raise InputError(f"{where and where + ': '}store {spec.store}: its model has no {what}")
+        names = " on ".join(each.store for each in levels(spec).values())
+        raise InputError(f"{where and where + ': '}store {names}: its model has no {what}")
     return capability
 
 

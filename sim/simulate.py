@@ -172,9 +172,7 @@ def _takes_time(network: Network, route: int, size_bytes: NDArray[np.int64]) -> 
         if visit.fraction == 1 and (visit.demand.mean_s(size_bytes) > 0).all():
             return True
         if visit.fraction == 1 and visit.starts is not None:
-            sub, count = visit.starts, visit.starts.counts(size_bytes)
-            position = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-            sizes = np.unique(sub.sizes(np.repeat(size_bytes, count), position))
-            if all(_takes_time(network, each, of) for each, of, _ in sub.by_route(sizes)):
+            sizes = np.unique(visit.starts.all_sizes(size_bytes))
+            if all(_takes_time(network, each, of) for each, of, _ in visit.starts.by_route(sizes)):
                 return True
     return False

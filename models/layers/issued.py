@@ -144,8 +144,7 @@ def routes_of(route: NDArray[np.int32], size_bytes: Counts) -> int | RouteChoice
         values, counts = np.unique(route[of_row == number], return_counts=True)
         classes.append(tuple(zip(values.tolist(), (counts / counts.sum()).tolist(), strict=True)))
     last = [k for k, each in enumerate(classes) if k + 1 == len(classes) or each != classes[k + 1]]
-    choice = RouteChoice(tuple(int(largest[k]) for k in last), tuple(classes[k] for k in last))
-    return choice
+    return RouteChoice(tuple(int(largest[k]) for k in last), tuple(classes[k] for k in last))
 
 
 def issued_workload(spec: Any, issues: Issues) -> Workload:
@@ -164,7 +163,9 @@ def issued_workload(spec: Any, issues: Issues) -> Workload:
 
 
 def _alone(workload: Workload, group: Any) -> Workload:
-    return workload.model_copy(update={name: getattr(group, name) for name in type(group).model_fields} | {"groups": {}})
+    return workload.model_copy(
+        update={name: getattr(group, name) for name in type(group).model_fields} | {"groups": {}}
+    )
 
 
 def _issued_by(spec: Any, workload: Workload, issues: Issues) -> dict[str, Any]:

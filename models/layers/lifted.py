@@ -9,8 +9,22 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from models.capabilities import Demands, Doubt, Effect, Growth, Knob, ObjectLimits, Remedies, Spread
+from models.capabilities import (
+    SIDES,
+    CpuModel,
+    Demands,
+    Doubt,
+    Effect,
+    Growth,
+    Knob,
+    ObjectLimits,
+    Remedies,
+    Side,
+    Spread,
+)
 from models.layers.issued import Issues, created_each, issued_trace, issued_workload
+from models.network.demand_sheet import Requests
+from models.network.network import Network
 from models.network.service_demand import ServiceDemand
 from models.shared.faults import FaultKind
 from traces.operations import OPS, Op
@@ -183,6 +197,23 @@ class Lifted:
 
         return doubts
 
+    def cpu(self, own: CpuModel[Any] | None, below: CpuModel[Any] | None) -> CpuModel[Any] | None:
+        """Return the CPU times of both stores for each request of the layer."""
+        if below is None:
+            return own
+        its = below
+
+        def cpu(layer: Any, network: Network, requests: Requests) -> dict[Side, float]:
+            found = dict(own(layer, network, requests)) if own else dict.fromkeys(SIDES, 0.0)
+            spec = self.spec(layer)
+            reaching = [(1.0, requests)] if self.issues is None else list(_started(network, requests))
+            for weight, of_store in reaching:
+                each_s = its(spec, network, of_store)
+                found |= {side: found[side] + weight * each_s[side] for side in SIDES}
+            return found
+
+        return cpu
+
     def limits(
         self, own: Callable[[Any], ObjectLimits | None] | None, below: Callable[[Any], ObjectLimits | None] | None
     ) -> Callable[[Any], ObjectLimits | None] | None:
@@ -205,6 +236,21 @@ class Lifted:
 def _prefixed(values: Mapping[str, Value]) -> dict[str, Value]:
     """Return values by their paths in the layer's spec."""
     return {f"{BELOW}.{path}": value for path, value in values.items()}
+
+
+def _started(network: Network, requests: Requests) -> Iterator[tuple[float, Requests]]:
+    """Yield the sub-requests of requests, route by route, each with their number for each request."""
+    for k in np.unique(requests.route).tolist():
+        sizes = requests.size_bytes[requests.route == k]
+        for visit, sub in network.routes[k].starts:
+            fraction = network.routes[k].visits[visit].fraction
+            for route, size_bytes, chosen in sub.by_route(sub.all_sizes(sizes)):
+                count, nothing = len(size_bytes), np.zeros(len(size_bytes))
+                started = Requests(
+                    np.full(count, route, np.int32), size_bytes, nothing.astype(np.uint64), nothing, nothing,
+                    nothing.astype(np.int32),
+                )  # fmt: skip
+                yield fraction * chosen * count / max(len(requests), 1), started
 
 
 def _probe(ops: Collection[Op], size_bytes: np.ndarray[Any, np.dtype[np.int64]]) -> Trace:

@@ -258,10 +258,8 @@ def by_route(network: Network, k: int, size_bytes: NDArray[np.int64]) -> Iterato
     """
     yield k, size_bytes, 1.0
     for visit, sub in network.routes[k].starts:
-        count = sub.counts(size_bytes)
-        position = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
         fraction = network.routes[k].visits[visit].fraction
-        for own, of_own, chosen in sub.by_route(sub.sizes(np.repeat(size_bytes, count), position)):
+        for own, of_own, chosen in sub.by_route(sub.all_sizes(size_bytes)):
             for route, sizes, part in by_route(network, own, of_own):
                 yield route, sizes, fraction * chosen * part
 

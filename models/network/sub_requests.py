@@ -134,6 +134,12 @@ class SubRequests:
             return np.full(len(size_bytes), self.count, np.int64)
         return np.asarray(np.maximum(-(-size_bytes // self.chunk_bytes), 1))
 
+    def all_sizes(self, size_bytes: Counts) -> Counts:
+        """Return the bytes of all sub-requests of requests of these sizes, request by request."""
+        count = self.counts(size_bytes)
+        position = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        return self.sizes(np.repeat(size_bytes, count), position)
+
     def sizes(self, size_bytes: Counts, position: Counts) -> Counts:
         """Return the bytes of sub-requests at these positions of requests of these sizes, same shape."""
         if self.chunk_bytes is not None:

@@ -31,7 +31,10 @@ class Priced(Protocol):
 
 
 def cost(*specs: Priced) -> float | None:
-    """Return the cost of a store and those below it (`models.store.levels`): the sum of prices times amounts, or None if no spec has prices."""
+    """Return the cost of a store and of those below it (`models.store.levels`), given their specs.
+
+    It is the sum of prices times amounts, or None if no spec has a price list.
+    """
     costs = [_cost(spec.prices.model_dump(), spec.priced) for spec in specs if spec.prices is not None]
     return sum(costs) if costs else None
 

@@ -163,7 +163,9 @@ def _fractions(path: str, draws: int, seed: int) -> list[float]:
 def _assumed(spec: Spec) -> dict[str, AssumedRange]:
     """Return the ranges of a spec, and of those below it, by path."""
     return {
-        f"{path}.{name}" if path else name: own for path, each in levels(spec).items() for name, own in each.assumed.items()
+        f"{path}.{name}" if path else name: own
+        for path, each in levels(spec).items()
+        for name, own in each.assumed.items()
     }
 
 

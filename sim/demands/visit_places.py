@@ -182,10 +182,9 @@ def are_sure(network: Network, sub: SubRequests, lasting: Collection[int]) -> bo
         return True
     routes = [network.routes[k] for k in sub.routes]
     take_time = all(any(v.fraction == 1 and v.demand.constant > 0 for v in route.visits) for route in routes)
-    stop = any(
-        route.policy != NO_POLICY or any(may_stop(network, v, lasting) for v in route.visits) for route in routes
-    )
-    return sub.begins_all and not sub.cancels and take_time and not stop
+    alone = all(route.policy == NO_POLICY for route in routes)
+    go_on = not any(may_stop(network, v, lasting) for route in routes for v in route.visits)
+    return sub.begins_all and not sub.cancels and take_time and alone and go_on
 
 
 def is_done(network: Network, route: Route, lasting: Collection[int]) -> list[bool]:

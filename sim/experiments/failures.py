@@ -173,7 +173,10 @@ def _extra(healthy: Sequence[WindowedRun], spec: Spec, load: LoadVerdict | None)
 
 
 def _drawn(
-    experiment: FailureExperiment, failure: Failure, event: dict[str, Any], times: Times,
+    experiment: FailureExperiment,
+    failure: Failure,
+    event: dict[str, Any],
+    times: Times,
     mapping: Callable[..., Iterable[Any]],
 ) -> list[WindowedRun]:
     """Return a run with the failure for each draw that is possible."""

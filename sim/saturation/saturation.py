@@ -35,7 +35,7 @@ _LEAST_ROWS, _MOST_ROWS = 2_000, 20_000
 """Range of the greatest number of requests over which demands are averaged; open loops, which can be overloaded, have
 the most of them."""
 _LEAST_FREE = 0.01  # fraction of a station's servers that background work leaves to requests at least
-_VISITS = 600_000  # of these requests in a closed loop
+_VISITS = 600_000  # of these requests in a closed loop, or with those of their sub-requests
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,9 @@ def _with_demands(
 
 def _sampled(network: Network, requests: Requests) -> Requests:
     """Return the requests, or of many a random one of each of as many parts, so that no pattern of rows is lost."""
-    visits = _visits(network, requests)
-    most = _MOST_ROWS if requests.pacing.loop == "open" else min(max(int(_VISITS / visits), _LEAST_ROWS), _MOST_ROWS)
+    most = min(max(int(_VISITS / _visits(network, requests)), _LEAST_ROWS), _MOST_ROWS)
+    if requests.pacing.loop == "open" and not network.has_sub_requests:
+        most = _MOST_ROWS
     if len(requests) <= most:
         return requests
     rows = _some(len(requests), most)
