@@ -36,6 +36,7 @@ from traces.operations import OPS, S3, Op
 from traces.spec.spec_file import load_mapping, override, validated
 from traces.spec.suggestions import instead
 from traces.trace import Trace
+from traces.workload.distributions import Strict
 
 Spec = StoreSpec
 """The spec of any store."""
@@ -158,7 +159,7 @@ def levels(spec: Spec) -> dict[str, Spec]:
     return {"": spec, **dict(nested_specs(spec))}
 
 
-def faults_of(spec: Spec) -> dict[str, Any]:
+def faults_of(spec: Spec) -> dict[str, Strict]:
     """Return the faults of a spec, and of those below it, by path such as ``below.faults.0``."""
     return {
         f"{path}.faults.{number}" if path else f"faults.{number}": fault

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from traces.trace import Pacing, Trace
 from traces.workload.generate import generate
 from traces.workload.keys import WriteOnceReadOnce
 from traces.workload.sizes import FixedSize, MixtureSize, SizeComponent, SizeDistribution
-from traces.workload.workload import Workload
+from traces.workload.workload import ClientGroup, Workload
 
 MOST_ROWS = 1_000_000
 """Greatest number of requests to the store below from which its means and rates follow; further ones are left out."""
@@ -153,37 +153,36 @@ def issued_workload(spec: Any, issues: Issues) -> Workload:
     It has the operations, sizes, rates and clients of the requests to that store, and the keys of the layer's.
     """
     workload: Workload = spec.workload
-    if workload.groups:
-        groups = {
-            name: group.model_copy(update=_issued_by(spec, _alone(workload, group), issues))
-            for name, group in workload.groups.items()
-        }
-        return workload.model_copy(update={"groups": groups})
-    return workload.model_copy(update=_issued_by(spec, workload, issues))
+    if not workload.groups:
+        return _issued_by(spec, workload, workload, issues)
+    groups = {name: _issued_by(spec, _alone(workload, of), of, issues) for name, of in workload.groups.items()}
+    return workload.model_copy(update={"groups": groups})
 
 
-def _alone(workload: Workload, group: Any) -> Workload:
+def _alone(workload: Workload, group: ClientGroup) -> Workload:
     return workload.model_copy(
         update={name: getattr(group, name) for name in type(group).model_fields} | {"groups": {}}
     )
 
 
-def _issued_by(spec: Any, workload: Workload, issues: Issues) -> dict[str, Any]:
-    """Return the fields of a workload that differ for the store below."""
+Part = TypeVar("Part", bound=ClientGroup)
+
+
+def _issued_by(spec: Any, workload: Workload, part: Part, issues: Issues) -> Part:
+    """Return a workload, or a group of one, as it reaches the store below, given the workload of it alone."""
     few = generate(workload.limited(_SAMPLE), 0)
-    issued = issues(spec.model_copy(update={"workload": workload}), few)
-    found = issued_trace(few, issued)
-    each = len(found.trace) / max(found.parents, 1)
-    changed: dict[str, Any] = {
+    found = issued_trace(few, issues(spec.model_copy(update={"workload": workload}), few))
+    each, closed = len(found.trace) / max(found.parents, 1), part.rate is None
+    numbers, counts = np.unique(found.trace.op, return_counts=True)
+    mix = {OPS[k]: float(count) for k, count in zip(numbers.tolist(), counts.tolist(), strict=True)}
+    in_phases = isinstance(part.keys, WriteOnceReadOnce)  # each with an operation
+    return part.model_copy(update={
         "object_size": _sizes(found.trace.size_bytes), "own_objects": {}, "ranges": None,
-        "operations": None if workload.operations is None else math.ceil(workload.operations * each),
-        "rate": None if workload.rate is None else workload.rate * each,
-        "clients": found.trace.pacing.clients if workload.rate is None else workload.clients,
-    }  # fmt: skip
-    if not isinstance(workload.keys, WriteOnceReadOnce):  # which has a phase of each operation
-        numbers, counts = np.unique(found.trace.op, return_counts=True)
-        changed["mix"] = {OPS[k]: float(count) for k, count in zip(numbers.tolist(), counts.tolist(), strict=True)}
-    return changed
+        "mix": part.mix if in_phases else mix,
+        "operations": None if part.operations is None else math.ceil(part.operations * each),
+        "rate": None if part.rate is None else part.rate * each,
+        "clients": found.trace.pacing.clients if closed else part.clients,
+    })  # fmt: skip
 
 
 def _sizes(size_bytes: Counts) -> SizeDistribution:

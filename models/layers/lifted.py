@@ -34,6 +34,7 @@ from traces.workload.generate import generate
 BELOW = "below"
 """The field of a layer's spec with the spec of the store below."""
 
+_RETRIES = {f"{BELOW}.client.retry.retries": 2}
 _SIZES = 16  # requests of each operation, of different sizes, from which the operations below follow
 _FEW = 500  # requests of the workload
 
@@ -77,6 +78,8 @@ class Lifted:
 
     def _fault(self, kind: FaultKind) -> FaultKind:
         helps = tuple(_prefixed(change) for change in kind.helps)
+        if self.issues is not None:
+            helps = (*helps, _RETRIES)
         within = f"{BELOW}.{kind.within}" if kind.within else BELOW
         return replace(
             kind, within=within, helps=helps, note=lambda layer, event: kind.note(self.spec(layer), event)
@@ -256,7 +259,7 @@ def _started(network: Network, requests: Requests) -> Iterator[tuple[float, Requ
 def _probe(ops: Collection[Op], size_bytes: np.ndarray[Any, np.dtype[np.int64]]) -> Trace:
     """Return a request of each operation for an object of each of these sizes."""
     count = len(ops) * len(size_bytes)
-    values: dict[str, Any] = {
+    values: Mapping[str, Any] = {
         "arrival_s": np.zeros(count), "think_s": np.zeros(count), "phase": np.zeros(count, np.int32),
         "op": np.repeat(list(ops), len(size_bytes)), "bucket": ["bucket"] * count,
         "key": [str(number) for number in range(count)], "size_bytes": np.tile(size_bytes, len(ops)),

@@ -82,7 +82,7 @@ class Failure:
         end = "until" if fault.form == "work" else "back_at"
         return {"kind": fault.event, **number, "at": at_s, end: until_s}
 
-    def added_to(self, data: Mapping[str, Any], event: Event, source: str) -> dict[str, Any]:
+    def added_to(self, data: Mapping[str, Any], event: Event, source: str) -> Mapping[str, Any]:
         """Return the contents of a spec file with an entry of this failure as the last one of its section.
 
         Args:

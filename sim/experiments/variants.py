@@ -79,7 +79,8 @@ class Variants:
         data = override(self.data, assignments)
         if self.failure is None:
             return data
-        return self.failure.added_to(data, self.failure.lasting(spec_of(data, self.source)), self.source)
+        event = self.failure.lasting(spec_of(data, self.source))
+        return dict(self.failure.added_to(data, event, self.source))
 
     def number(self, path: str, text: str | None = None) -> int | float | None:
         """Return the number at a path, in the spec's unit (s, bytes, 1/s); None: it is absent.

@@ -217,6 +217,17 @@ def test_a_closed_loop_has_as_many_clients_below_as_blocks_in_flight():
     assert (workload.clients, workload.object_size.size, workload.ops) == (60, 4 * MIB, ["PUT"])
 
 
+def test_groups_reach_the_store_below_each_with_its_blocks():
+    groups = "{a: {rate: 5/s, object_size: 8MiB, mix: {PUT: 1}}, b: {clients: 2, object_size: 12MiB}}"
+    data = {"store": "blocks", "below": STORES["minio"], "workload": {"duration": "2s"}}
+    spec = spec_of(override(data, [f"workload.groups={groups}"]), "test")
+    a, b = issued_workload(spec, blocks.issues).groups.values()
+    assert (a.rate, a.mix, a.object_size.size) == (10, {"PUT": 1000}, 4 * MIB)
+    assert (b.clients, b.rate) == (6, None)
+    run = simulate(spec)
+    assert set(run.trace.groups) == {"a", "b"} and not run.failed.any()
+
+
 def test_nothing_issued_is_one_request():
     spec = cut("minio", "workload.mix={GET: 1}", "hit_ratio=1")
     run = simulate(spec)
