@@ -22,6 +22,7 @@ _STEPS = 1.25, 1.5, 2.0, 3.0
 S = TypeVar("S", bound=StoreSpec)
 
 Side = Literal["client", "server"]
+SIDES: tuple[Side, ...] = ("client", "server")
 
 SpecChange = Mapping[str, Any]
 """New values of fields, by their paths, that are set together."""
@@ -97,6 +98,7 @@ class Growth(Generic[S]):
         is_limit: whether a plan counts an effect as a limit.
         on_the_way: figures of growth from one number of objects to another at a rate of writes (1/s) that the state
             does not include.
+        created_each: how many objects of the store a request creates that creates some.
     """
 
     objects: Callable[[S], float]
@@ -113,6 +115,7 @@ class Growth(Generic[S]):
     evidence: tuple[str, ...]
     is_limit: Callable[[Effect], bool] = lambda effect: True
     on_the_way: Callable[[S, float, float, float], dict[str, float]] = lambda spec, low, high, write_ops: {}
+    created_each: Callable[[S], float] = lambda spec: 1.0
 
     def full(self, fill_fraction: float) -> str | None:
         """Return why a store refuses writes at this fill fraction, or None if it accepts them."""

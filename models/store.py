@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
 from pathlib import Path
@@ -22,6 +22,8 @@ import numpy as np
 from pydantic import BeforeValidator, Field, SerializeAsAny, TypeAdapter
 
 from models.capabilities import CpuModel, Demands, Doubt, Growth, ObjectLimits, Remedies, S, ServerPart, Spread
+from models.layers.issued import Issues
+from models.layers.lifted import BELOW, Lifted
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.service_demand import ServiceDemand
@@ -34,6 +36,7 @@ from traces.operations import OPS, S3, Op
 from traces.spec.spec_file import load_mapping, override, validated
 from traces.spec.suggestions import instead
 from traces.trace import Trace
+from traces.workload.distributions import Strict
 
 Spec = StoreSpec
 """The spec of any store."""
@@ -68,6 +71,7 @@ class Store(Generic[S]):
         conditions: quantities of a spec, by the names that `FittedAt` notes have.
         object_limits: the largest objects that the store of a spec accepts; None: not known.
         spreads: ranges of values that are assumed, by path; of a section, for all its times together.
+        issues: of a store that stands on another one, what its requests issue to that; None: the same requests.
     """
 
     name: str
@@ -88,6 +92,7 @@ class Store(Generic[S]):
     conditions: Mapping[str, Callable[[S], float]] = field(default_factory=dict)
     object_limits: Callable[[S], ObjectLimits | None] | None = None
     spreads: Mapping[str, Spread] = field(default_factory=dict)
+    issues: Issues | None = None
 
 
 MODULES = {
@@ -120,8 +125,47 @@ def store_named(name: str) -> Store[Any]:
 
 
 def store_of(spec: Spec) -> Store[Any]:
-    """Return the store of a spec."""
-    return store_named(spec.store)
+    """Return the store of a spec, a layer with the capabilities of the store below it, whose paths begin with `BELOW`.
+
+    Where both have one, it is that of both, if they can be added; otherwise the layer's own.
+    """
+    own, below = store_named(spec.store), getattr(spec, BELOW, None)
+    return own if below is None else _layered(own, store_of(below))
+
+
+def _layered(own: Store[Any], below: Store[Any]) -> Store[Any]:
+    lifted = Lifted(own.issues, below.operations)
+    inline = below.inline_limit_bytes and lifted.of(below.inline_limit_bytes)
+    faults = {(f"{BELOW}-{n}" if n in own.faults else n): kind for n, kind in lifted.faults(below.faults).items()}
+    return replace(
+        own,
+        faults={**faults, **own.faults},
+        growth=own.growth or lifted.growth(below.growth),
+        remedies=lifted.remedies(own.remedies, below.remedies),
+        demands=lifted.demands(own.demands, below.demands),
+        unused=lifted.unused(own.unused, below.unused),
+        cpu=lifted.cpu(own.cpu, below.cpu),
+        inline_limit_bytes=own.inline_limit_bytes or inline,
+        figures={**lifted.each(below.figures), **own.figures},
+        doubts=lifted.doubts(own.doubts, below.doubts, below.object_limits),
+        conditions={**lifted.each(below.conditions), **own.conditions},
+        object_limits=lifted.limits(own.object_limits, below.object_limits),
+        spreads={**lifted.spreads(below.spreads), **own.spreads},
+    )
+
+
+def levels(spec: Spec) -> dict[str, Spec]:
+    """Return a spec, under the empty path, and those below it, by path."""
+    return {"": spec, **dict(nested_specs(spec))}
+
+
+def faults_of(spec: Spec) -> dict[str, Strict]:
+    """Return the faults of a spec, and of those below it, by path such as ``below.faults.0``."""
+    return {
+        f"{path}.faults.{number}" if path else f"faults.{number}": fault
+        for path, each in levels(spec).items()
+        for number, fault in enumerate(each.faults)
+    }
 
 
 def compile_spec(
@@ -152,7 +196,10 @@ def compile_spec(
 
 
 def before(spec: Spec, end_s: float) -> Spec:
-    """Return the spec without the faults that begin at `end_s` or later."""
+    """Return the spec without the faults that begin at `end_s` or later, also of the store below."""
+    below = getattr(spec, BELOW, None)
+    if below is not None and (other := before(below, end_s)) is not below:
+        spec = spec.model_copy(update={BELOW: other})
     kept = tuple(fault for fault, at_s in zip(spec.faults, fault_times(spec.faults), strict=True) if at_s < end_s)
     return spec if len(kept) == len(spec.faults) else spec.model_copy(update={"faults": kept})
 
@@ -165,17 +212,12 @@ def last_arrival_s(trace: Trace) -> float:
 
 
 def demands_of(spec: Spec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:
-    """Return the demands that requests with these operations visit, by path, with those of underlying stores.
+    """Return the demands that requests with these operations visit, by path, with those of the store below.
 
     None: the spec does not give a demand that it must give.
     """
-    store = store_of(spec)
-    found = {} if store.demands is None else dict(store.demands(spec, ops))
-    for path, below in nested_specs(spec):
-        of_below = store_of(below).demands
-        if of_below is not None:
-            found |= {f"{path}.{inner}": demand for inner, demand in of_below(below, ops).items()}
-    return found
+    demands = store_of(spec).demands
+    return {} if demands is None else dict(demands(spec, ops))
 
 
 def required(capability: Capability | None, spec: Spec, what: str, where: str = "") -> Capability:
@@ -191,7 +233,8 @@ def required(capability: Capability | None, spec: Spec, what: str, where: str = 
         InputError: the store does not have it.
     """
     if capability is None:
-        raise InputError(f"{where and where + ': '}store {spec.store}: its model has no {what}")
+        names = " on ".join(each.store for each in levels(spec).values())
+        raise InputError(f"{where and where + ': '}store {names}: its model has no {what}")
     return capability
 
 

@@ -56,23 +56,34 @@ def _work_s(network: Network, requests: Requests) -> float:
     most_s = 0.0
     for k in np.unique(requests.route):
         mine = requests.route == k
-        takes_time, work_s = _work_of_route_s(network, int(k), np.unique(requests.size_bytes[mine]))
-        if not takes_time and not requests.think_s[mine].any():
+        sizes = np.unique(requests.size_bytes[mine])
+        if not _takes_time(network, int(k), sizes) and not requests.think_s[mine].any():
             name = network.routes[k].name
             raise InputError(
                 f"{name} requests take no time, so a closed loop never reaches its duration; add a service demand"
             )
-        most_s = max(most_s, work_s)
+        most_s = max(most_s, _work_of_route_s(network, int(k), sizes))
     return most_s
 
 
-def _work_of_route_s(network: Network, k: int, sizes: NDArray[np.int64]) -> tuple[bool, float]:
-    """Return whether all requests of a route take time, and the most work of one in s."""
-    takes_time, work_s = False, 0.0
-    for number, (route, of, started) in enumerate(by_route(network, k, sizes)):
+def _takes_time(network: Network, route: int, size_bytes: NDArray[np.int64]) -> bool:
+    """Return whether requests of a route take time at a visit that all of them make, whatever their sizes."""
+    for visit in network.routes[route].visits:
+        if visit.fraction == 1 and (visit.demand.mean_s(size_bytes) > 0).all():
+            return True
+        if visit.fraction == 1 and visit.starts is not None:
+            sizes = np.unique(visit.starts.all_sizes(size_bytes))
+            if all(_takes_time(network, each, of) for each, of, _ in visit.starts.by_route(sizes)):
+                return True
+    return False
+
+
+def _work_of_route_s(network: Network, k: int, sizes: NDArray[np.int64]) -> float:
+    """Return the most work in s of a request of a route, with its sub-requests."""
+    work_s = 0.0
+    for number, (route, of, _) in enumerate(by_route(network, k, sizes)):
         for visit in network.routes[route].visits:
             demand_s = visit.demand.mean_s(of)
-            takes_time |= bool(started == 1 and visit.fraction == 1 and (demand_s > 0).all())
             # Sub-requests are those of a request of each size together.
             work_s += float(np.sum(demand_s) if number else np.max(demand_s, initial=0.0))
-    return takes_time, work_s
+    return work_s

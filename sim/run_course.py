@@ -8,7 +8,7 @@ from typing import Any
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.shared.faults import fault_times
-from models.store import Spec
+from models.store import Spec, faults_of
 from traces.trace import Trace
 
 _VARIES = ("diurnal", "profile", "multiscale")
@@ -44,7 +44,7 @@ def _cycles_s(network: Network, requests: Requests, issued: int, end_s: float) -
 
 
 def _changes(spec: Spec, trace: Trace, requests: Requests, end_s: float) -> list[str]:
-    found = ["faults"] if any(at_s < end_s for at_s in fault_times(spec.faults)) else []
+    found = ["faults"] if any(at_s < end_s for at_s in fault_times(faults_of(spec).values())) else []
     if trace.origin is not None:
         found.append("the trace")
     elif any(part.rate is not None and part.arrivals.kind in _VARIES for part in spec.workload.parts.values()):

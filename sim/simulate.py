@@ -14,7 +14,7 @@ import numpy as np
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.shared.faults import fault_times
-from models.store import Spec, compile_spec, last_arrival_s
+from models.store import Spec, compile_spec, faults_of, last_arrival_s
 from sim.endless import refuse_endless
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.compiled.library import missing
@@ -114,7 +114,7 @@ def _with_faults(spec: Spec, trace: Trace, run: Callable[[float], _Executed]) ->
     The end of an open loop's last request is not known beforehand, nor that of any closed loop without a duration. So
     faults that may be later are left out at first, and added if the run has not ended by then.
     """
-    times, until_s = fault_times(spec.faults), last_arrival_s(trace)
+    times, until_s = fault_times(faults_of(spec).values()), last_arrival_s(trace)
     if times and until_s == math.inf:
         found = run(until_s)
         until_s = _NEARLY * _end_s(found[2])

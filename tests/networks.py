@@ -19,7 +19,7 @@ from models.network.route import Chance, Route, Stage, Visit, single
 from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import UNBOUNDED, Bound, Caches, Choice, Group, Member, Station
-from models.network.sub_requests import SubRequests
+from models.network.sub_requests import RouteChoice, SubRequests
 from sim.engine.outcome import Program
 from traces.random_streams import uniforms
 from traces.trace import Pacing
@@ -168,8 +168,12 @@ def starting(draw, routes: int, groups: tuple[Group, ...]) -> tuple[int, int, Su
     starts = draw(st.integers(0, max(routes - 2, 0)))
     chunk_bytes = draw(st.sampled_from([None, None, 10]))
     free = [number for number, group in enumerate(groups) if group.table is None]
+    first, last = min(starts + 1, routes - 1), min(starts + 2, routes - 1)
+    route: int | RouteChoice = draw(st.integers(first, last))
+    if first < last and draw(st.booleans()):
+        route = RouteChoice((7, 20), (((first, 0.5), (last, 0.5)), ((route, 1.0),)))
     return starts, draw(st.integers(0, 20)), SubRequests(
-        min(draw(st.integers(starts + 1, starts + 2)), routes - 1),
+        route,
         chunk_bytes,
         draw(st.integers(1, 4)) if chunk_bytes is None else 1,
         draw(st.sampled_from([None, 7])) if chunk_bytes is None else None,

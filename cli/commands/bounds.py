@@ -22,6 +22,7 @@ def command(
     from cli.parse.spec import described
     from cli.present import Answer, Outputs, present
     from cli.tables.forecast.bounds import bounds_shown
+    from models.store import faults_of
     from sim.analysis.bounds import bounds_of
     from traces.workload.generate import generate
 
@@ -30,5 +31,5 @@ def command(
     say_implausible([read])
     generated = generate(store.workload, seed or 0) if requests is None else requests
     result = bounds_of(store, generated, requests is None)
-    answer = Answer(result, lambda: bounds_shown(result, has_faults=bool(store.faults)), Made.of(store, seed or 0))
+    answer = Answer(result, lambda: bounds_shown(result, has_faults=bool(faults_of(store))), Made.of(store, seed or 0))
     present(answer, Outputs(as_json))

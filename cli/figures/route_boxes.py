@@ -107,7 +107,8 @@ def _boxes(network: Network, visit: Visit, size_bytes: NDArray[np.int64], load: 
     if not kind.discipline.infinite or mean_s:
         yield _served(network, visit, places, mean_s, load)
     if visit.starts is not None:
-        yield Box(network.routes[visit.starts.route].name, _in_progress(visit.starts), 0.0, places, None)
+        started = " or ".join(dict.fromkeys(network.routes[route].name for route in visit.starts.routes))
+        yield Box(started, _in_progress(visit.starts), 0.0, places, None)
 
 
 def _in_progress(sub: SubRequests) -> str:

@@ -12,7 +12,7 @@ from models.devices.presets import presets_of
 from models.spec.missing_demands import refuse_missing_demands
 from models.spec.origins import Origin
 from models.spec.spec_values import sections_of
-from models.store import Spec, demands_of, store_of
+from models.store import Spec, demands_of, levels, store_of
 from traces.operations import OPS, Op
 
 _UNITS = {"s", "s/B", "B/s"}
@@ -72,7 +72,8 @@ def assumptions(spec: Spec, origins: Iterable[Origin]) -> tuple[Assumption, ...]
 def with_effect(spec: Spec, origins: Iterable[Origin]) -> Iterator[Origin]:
     """Yield the origins of values that may affect a forecast: not of operations that the workload does not have."""
     unused, ops = store_of(spec).unused, ops_of(spec)
-    outside = (*_WITHOUT_EFFECT, *(unused(spec, ops) if unused else ()))
+    without = [f"{path}.{each}" if path else each for path in levels(spec) for each in _WITHOUT_EFFECT]
+    outside = (*without, *(unused(spec, ops) if unused else ()))
     absent_ops = set(OPS) - set(ops)
     for origin in origins:
         if not _is_in(origin.path, outside) and not absent_ops & set(origin.path.split(".")):

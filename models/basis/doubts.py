@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from models.capabilities import Doubt
 from models.spec.origins import Origin
-from models.store import Spec, store_of
+from models.store import Spec, faults_of, store_of
 from traces.spec.field_notes import FittedAt, LinkRate, Unit, note_of
 from traces.spec.units import WEIGHT
 from traces.trace import Trace
@@ -66,6 +66,8 @@ def doubts(
 def _fields(section: BaseModel, given: Any, before: str) -> Iterator[_Field]:
     """Yield all fields of a section and of those in it, also in mappings and lists."""
     for name in type(section).model_fields:
+        if name == "workload" and before:
+            continue  # of the store below, which is not given
         raw = given.get(name) if isinstance(given, Mapping) else None
         path = f"{before}{name}"
         yield _Field(section, name, path, raw)
@@ -173,11 +175,11 @@ def _late_faults(spec: Spec) -> Iterator[Doubt]:
     known = [end for end in ends if end is not None]
     if len(known) < len(ends):
         return
-    for number, fault in enumerate(spec.faults):
+    for path, fault in faults_of(spec).items():
         at = getattr(fault, "at", 0.0)
         if isinstance(at, int | float) and at >= max(known):
             text = f"{at:g} s is after the end of the workload, {max(known):g} s: the fault has no effect"
-            yield Doubt(f"faults.{number}.at", text)
+            yield Doubt(f"{path}.at", text)
 
 
 def without_effect(spec: Spec, origins: Iterable[Origin]) -> Iterator[Doubt]:

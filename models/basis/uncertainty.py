@@ -18,10 +18,11 @@ from pydantic import BaseModel
 from models.basis.assumptions import assumptions, with_effect
 from models.capabilities import Spread
 from models.network.service_demand import ServiceDemand
+from models.shared.store_spec import AssumedRange
 from models.spec.origins import Origin
 from models.spec.plausibility import range_of, unit_of
 from models.spec.spec_values import parts_of, with_part
-from models.store import Spec, spec_of, store_of
+from models.store import Spec, levels, spec_of, store_of
 from traces.errors import InputError
 from traces.random_streams import mixed, stream_id
 from traces.spec.spec_file import replaced
@@ -129,8 +130,8 @@ def uncertain(
         InputError: a range in `assumed` does not fit its field.
     """
     given = [
-        _given(spec, data, source, path)
-        for path in spec.assumed
+        _given(spec, data, source, path, own)
+        for path, own in _assumed(spec).items()
         if not any(path == one or path.startswith(f"{one}.") for one in known)
     ]
     taken = {one.path for one in given}
@@ -159,9 +160,17 @@ def _fractions(path: str, draws: int, seed: int) -> list[float]:
     return fractions
 
 
-def _given(spec: Spec, data: Mapping[str, Any], source: str, path: str) -> Unknown:
+def _assumed(spec: Spec) -> dict[str, AssumedRange]:
+    """Return the ranges of a spec, and of those below it, by path."""
+    return {
+        f"{path}.{name}" if path else name: own
+        for path, each in levels(spec).items()
+        for name, own in each.assumed.items()
+    }
+
+
+def _given(spec: Spec, data: Mapping[str, Any], source: str, path: str, own: AssumedRange) -> Unknown:
     """Return an unknown of the section `assumed`."""
-    own = spec.assumed[path]
     if isinstance(section := parts_of(spec, path)[-1], BaseModel) and "count" in type(section).model_fields:
         path = f"{path}.count"  # as a bare number in its place
 

@@ -20,6 +20,8 @@ Words = NDArray[np.uint64]
 _EACH = 8
 """Descendants of each request up to which requests are drawn in full chunks."""
 
+_ROUTE = stream_id("route of a sub-request")
+
 
 class Routed(Protocol):
     """Requests with routes and sizes."""
@@ -188,10 +190,15 @@ def _members(
     for number, (sub, stream) in enumerate(kinds):
         rows: Rows = slice(None) if len(kinds) == 1 else np.flatnonzero(kind == number)
         mine, at = parent[rows], position[rows]
-        route[rows], size[rows] = sub.route, sub.sizes(parents.size_bytes[mine], at)
+        size[rows] = sub.sizes(parents.size_bytes[mine], at)
         identity[rows] = mixed_words(parents.identity[mine], stream, at.astype(np.uint64))
         key = identity[rows] if sub.new_keys else parents.key_hash[mine]
         key_hash[rows] = part_keys(key, sub.first + at) if sub.own_keys else key
+        if isinstance(sub.route, int):
+            route[rows] = sub.route
+        else:
+            uniform = uniforms_of(mixed_words(identity[rows], _ROUTE, 0))
+            route[rows] = sub.route.chosen(size[rows], uniform)
     nothing = Visits(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0))
     return _Generation(parents.root[parent], route, size, key_hash, identity, nothing)
 
@@ -247,17 +254,16 @@ def by_route(network: Network, k: int, size_bytes: NDArray[np.int64]) -> Iterato
         size_bytes: their sizes, shape (n,).
 
     Yields:
-        route, sizes, and the fraction of the requests that start them, as decided by the visits.
+        route, sizes, and the fraction of the requests that start them, as decided by the visits and choices of routes.
     """
     if not len(size_bytes):
         return
     yield k, size_bytes, 1.0
     for visit, sub in network.routes[k].starts:
-        count = sub.counts(size_bytes)
-        position = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
         fraction = network.routes[k].visits[visit].fraction
-        for route, sizes, part in by_route(network, sub.route, sub.sizes(np.repeat(size_bytes, count), position)):
-            yield route, sizes, fraction * part
+        for own, of_own, chosen in sub.by_route(sub.all_sizes(size_bytes)):
+            for route, sizes, part in by_route(network, own, of_own):
+                yield route, sizes, fraction * chosen * part
 
 
 def at_a_time(network: Network, requests: Routed, most: int) -> int:
@@ -274,7 +280,8 @@ def _mean_descendants(network: Network, route: NDArray[np.int32], size_bytes: ND
     def of(k: int, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         total = np.zeros(len(sizes))
         for _, sub in network.routes[k].starts:
-            each = of(sub.route, sub.sizes(sizes, np.zeros_like(sizes)))
+            first = sub.sizes(sizes, np.zeros_like(sizes))
+            each = np.max([of(route, first) for route in sub.routes], axis=0)
             total += network.routes[k].policy.attempts * sub.counts(sizes) * (1 + each)
         return total
 

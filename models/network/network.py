@@ -126,7 +126,7 @@ class Network:
         more = set(routes)
         while more:
             found |= more
-            more = {sub.route for k in more for _, sub in self.routes[k].starts} - found
+            more = {each for k in more for _, sub in self.routes[k].starts for each in sub.routes} - found
         return tuple(sorted(found))
 
     @cached_property

@@ -2,13 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RouteChoice:
+    """The routes of sub-requests that do not all take the same one: by their size, and at random among those of a size.
+
+    A store has routes for small and large objects, and for reads that a cache serves and others.
+
+    Attributes:
+        largest_bytes: the largest size of each class of sizes, ascending; the last class has all larger ones too.
+        routes: for each class, the indices of its routes, each with the fraction of the sub-requests that take it;
+            they add up to 1.
+    """
+
+    largest_bytes: tuple[int, ...]
+    routes: tuple[tuple[tuple[int, float], ...], ...]
+
+    def __post_init__(self) -> None:
+        ascend = all(a < b for a, b in zip(self.largest_bytes, self.largest_bytes[1:], strict=False))
+        sums = [sum(fraction for _, fraction in of_class) for of_class in self.routes]
+        if not self.routes or len(self.routes) != len(self.largest_bytes) or not ascend:
+            raise ValueError(f"{self}: each class of sizes needs a largest size, ascending, and routes")
+        if any(abs(total - 1) > 1e-9 for total in sums) or any(f <= 0 for each in self.routes for _, f in each):
+            raise ValueError(f"{self}: the fractions of a class must be above 0 and add up to 1")
+
+    @cached_property
+    def _ends(self) -> tuple[Counts, NDArray[np.float64]]:
+        """The routes of all classes one after the other, and where in the class's number + (0, 1) each one ends."""
+        routes = np.array([route for of_class in self.routes for route, _ in of_class], np.int64)
+        ends = [number + np.cumsum([f for _, f in of_class]) for number, of_class in enumerate(self.routes)]
+        for number, each in enumerate(ends):
+            each[-1] = number + 1
+        return routes, np.concatenate(ends)
+
+    def classes(self, size_bytes: Counts) -> Counts:
+        """Return the number of the class of each size, same shape."""
+        return np.asarray(np.searchsorted(self.largest_bytes[:-1], size_bytes, side="left"))
+
+    def chosen(self, size_bytes: Counts, uniform: NDArray[np.float64]) -> Counts:
+        """Return the route of each sub-request, same shape, given its size and a random number in (0, 1)."""
+        routes, ends = self._ends
+        chosen = np.searchsorted(ends, self.classes(size_bytes) + uniform, side="right")
+        return np.asarray(routes[chosen.clip(0, len(routes) - 1)])
 
 
 @dataclass(frozen=True)
@@ -21,7 +66,7 @@ class SubRequests:
     that have not begun are dropped.
 
     Attributes:
-        route: index of their route.
+        route: index of their route, or which of several each one takes.
         chunk_bytes: they divide the bytes of the request into chunks of this size, of which the last may be smaller;
             there is at least one. None: there are `count` of them.
         count: number of sub-requests, without `chunk_bytes`.
@@ -41,7 +86,7 @@ class SubRequests:
             one was sent: a server reads an object in parts, and sends it meanwhile.
     """
 
-    route: int
+    route: int | RouteChoice
     chunk_bytes: int | None = None
     count: int = 1
     size_bytes: int | None = None
@@ -69,6 +114,24 @@ class SubRequests:
             raise ValueError(f"{self}: new keys are own keys")
 
     @property
+    def routes(self) -> tuple[int, ...]:
+        """The routes that they may take, ascending."""
+        if isinstance(self.route, int):
+            return (self.route,)
+        return tuple(sorted({route for of_class in self.route.routes for route, _ in of_class}))
+
+    def by_route(self, size_bytes: Counts) -> Iterator[tuple[int, Counts, float]]:
+        """Yield each route with the sizes of the sub-requests that may take it, and the fraction of them that do."""
+        if isinstance(self.route, int):
+            yield self.route, size_bytes, 1.0
+            return
+        of_size = self.route.classes(size_bytes)
+        for number, routes in enumerate(self.route.routes):
+            sizes = size_bytes[of_size == number]
+            if len(sizes):
+                yield from ((route, sizes, fraction) for route, fraction in routes)
+
+    @property
     def needs_all(self) -> bool:
         """Whether the visit waits for all of them, whatever the size of the request."""
         return self.need is None or (self.chunk_bytes is None and self.need >= self.count)
@@ -84,6 +147,12 @@ class SubRequests:
             return np.full(len(size_bytes), self.count, np.int64)
         chunks = np.maximum(-(-size_bytes // self.chunk_bytes), 1)
         return np.asarray(np.clip(chunks - self.first, 0, self.most))
+
+    def all_sizes(self, size_bytes: Counts) -> Counts:
+        """Return the bytes of all sub-requests of requests of these sizes, request by request."""
+        count = self.counts(size_bytes)
+        position = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        return self.sizes(np.repeat(size_bytes, count), position)
 
     def sizes(self, size_bytes: Counts, position: Counts) -> Counts:
         """Return the bytes of sub-requests at these positions of requests of these sizes, same shape."""
@@ -104,11 +173,11 @@ def refuse_cycles(starts: list[list[SubRequests]], groups: list[Any]) -> None:
         ValueError: the first that is wrong.
     """
     for sub in (sub for of_route in starts for sub in of_route):
-        if not 0 <= sub.route < len(starts):
+        if not all(0 <= route < len(starts) for route in sub.routes):
             raise ValueError(f"{sub} is of a route that does not exist")
         if any(not 0 <= group < len(groups) or groups[group] is not None for group in sub.keeps):
             raise ValueError(f"{sub} keeps the member of a group that does not exist, or has a placement table")
-    left = {k: {sub.route for sub in of_route} for k, of_route in enumerate(starts)}
+    left = {k: {route for sub in of_route for route in sub.routes} for k, of_route in enumerate(starts)}
     while left:
         leaves = {k for k, of in left.items() if not of & left.keys()}
         if not leaves:

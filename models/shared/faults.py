@@ -34,6 +34,7 @@ class FaultKind:
         settled: fields and values with which the store has noticed it when it begins, and does what follows.
         helps: changes of the spec with which fewer requests may fail while it lasts, by path.
         note: a remark on the failure, given the spec and the event in it; empty for none.
+        within: path of the store below, in whose section `faults` it is; empty: in that of the spec itself.
     """
 
     event: str
@@ -43,6 +44,12 @@ class FaultKind:
     settled: Mapping[str, float] = field(default_factory=dict)
     helps: tuple[Mapping[str, Any], ...] = ()
     note: Callable[[Any, Any], str] = lambda spec, event: ""
+    within: str = ""
+
+    @property
+    def section(self) -> str:
+        """The path of the section that it is in."""
+        return f"{self.within}.faults" if self.within else "faults"
 
 
 class Outage(Strict):

@@ -30,9 +30,14 @@ class Priced(Protocol):
         """The amount of each part in the list."""
 
 
-def cost(spec: Priced) -> float | None:
-    """Return the cost of a store: the sum of prices times amounts, or None if its spec has no price list."""
-    if spec.prices is None:
-        return None
-    price: dict[str, float] = spec.prices.model_dump()
-    return sum(price[name] * amount for name, amount in spec.priced.items())
+def cost(*specs: Priced) -> float | None:
+    """Return the cost of a store and of those below it (`models.store.levels`), given their specs.
+
+    It is the sum of prices times amounts, or None if no spec has a price list.
+    """
+    costs = [_cost(spec.prices.model_dump(), spec.priced) for spec in specs if spec.prices is not None]
+    return sum(costs) if costs else None
+
+
+def _cost(prices: Mapping[str, float], amounts: Mapping[str, float]) -> float:
+    return sum(prices[name] * amount for name, amount in amounts.items())

@@ -97,6 +97,8 @@ def _walk(
         if annotation in above:
             return  # recursive
         for name, field in annotation.model_fields.items():
+            if name == "workload" and path in below:
+                continue  # that of the layer above
             inner = f"{path}.{name}" if path else name
             yield inner
             yield from _walk(field.annotation, inner, (*above, annotation), below, keys)

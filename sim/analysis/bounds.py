@@ -15,7 +15,7 @@ import numpy as np
 
 from models.network.demand_sheet import Requests
 from models.network.network import Network
-from models.store import Spec, before
+from models.store import Spec, before, faults_of
 from sim.analysis.bound_notes import no_worst_case, notes
 from sim.analysis.product_form import closed_means, open_means, why_not
 from sim.demands.run_end import latest_end_s
@@ -211,7 +211,7 @@ def saturation_of(spec: Spec, trace: Trace) -> Iterator[tuple[Resource, float]]:
 
 
 def _without_faults(spec: Spec, trace: Trace) -> Spec:
-    return before(spec, latest_end_s(spec, trace)) if spec.faults else spec
+    return before(spec, latest_end_s(spec, trace)) if faults_of(spec) else spec
 
 
 def _ranked(network: Network, demands: Demands) -> list[int]:

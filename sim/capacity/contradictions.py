@@ -53,7 +53,8 @@ def contradictions(spec: Spec, growth: Growth, expected: Scenario, now: HealthAs
 
 def _rates(spec: Spec, growth: Growth, expected: Scenario, now: HealthAssessment) -> Iterator[Contradiction]:
     """Compare the growth's objects a month with the workload's; not of a store that does not count objects."""
-    if store_of(spec).growth is None:
+    of_store = store_of(spec).growth
+    if of_store is None:
         return
     created_ops = created_rate_ops(spec)
     if created_ops is not None and growth.rate is not None and expected.load_now and spec.workload.total_rate:
@@ -62,7 +63,8 @@ def _rates(spec: Spec, growth: Growth, expected: Scenario, now: HealthAssessment
         created_ops = now.created_ops
     if created_ops is None:
         return
-    of_growth, of_workload = expected.objects_a_month or 0.0, created_ops * MONTH_S
+    of_growth = expected.objects_a_month or 0.0
+    of_workload = created_ops * of_store.created_each(spec) * MONTH_S
     low, high = sorted((of_growth, max(of_workload, 0.0)))
     if high > _FACTOR * low:
         yield Contradiction("objects.per_month", of_growth, "the workload", of_workload)

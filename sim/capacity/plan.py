@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from models.shared.prices import cost
-from models.store import spec_of
+from models.store import levels, spec_of
 from sim.capacity.avoidance import with_values
 from sim.capacity.contradictions import Contradiction, contradictions
 from sim.capacity.growth import Growth, Scenario, check_growth, likely, scenarios, with_object_size
@@ -169,7 +169,7 @@ def plan(
         after=after,
         contradictions=tuple(contradictions(spec, growth, expected, now)),
         utilization=growth.utilization,
-        cost=cost(spec),
+        cost=cost(*levels(spec).values()),
         months=growth.months,
         slos=tuple(slo.text for slo in slos),
         scenarios=len(drawn),

@@ -14,7 +14,7 @@ from typing import Any
 
 from models.capabilities import SpecChange
 from models.shared.prices import cost
-from models.store import Spec, spec_of, store_of
+from models.store import Spec, levels, spec_of, store_of
 from sim.capacity.growth import Scenario, spec_at, with_object_size
 from sim.capacity.health import HealthAssessment, HealthAssessor
 from sim.capacity.limits import GrowingStore, find_limits
@@ -105,7 +105,7 @@ class Search:
 
     @property
     def _price(self) -> float | None:
-        return cost(self._store.spec)
+        return cost(*levels(self._store.spec).values())
 
     def _tried(self, changes: Sequence[ChangedStore]) -> list[Trial]:
         """Assess changes at the end of the period in the likely scenario; returns the cheapest first."""
@@ -166,7 +166,7 @@ class Search:
             spec = spec_of(override(self._data, [f"{path}={value}" for path, value in values.items()]), "change")
         except InputError:
             return None
-        price = cost(spec)
+        price = cost(*levels(spec).values())
         extra = None if price is None or self._price is None else price - self._price + self._moving_cost(spec)
         sized = with_object_size(spec, self._store.health_check.seed)
         return ChangedStore(values, replace(self._store, spec=sized), extra)

@@ -37,7 +37,7 @@ def parents_first(network: Network) -> list[int]:
     order: list[int] = []
     left = set(range(len(network.routes)))
     while left:
-        started = {sub.route for k in left for _, sub in network.routes[k].starts}
+        started = {route for k in left for _, sub in network.routes[k].starts for route in sub.routes}
         order += sorted(left - started)
         left &= started
     return order

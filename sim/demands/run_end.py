@@ -6,7 +6,7 @@ import math
 
 from models.network.demand_sheet import Requests
 from models.network.network import Network
-from models.store import Spec, compile_spec, last_arrival_s
+from models.store import Spec, compile_spec, faults_of, last_arrival_s
 from sim.demands.service_demands import mean_demands
 from traces.errors import InputError
 from traces.trace import Trace
@@ -22,7 +22,7 @@ def latest_end_s(spec: Spec, trace: Trace) -> float:
     the other in the healthy store.
     """
     last_s = last_arrival_s(trace)
-    if not spec.faults or last_s < math.inf:
+    if not faults_of(spec) or last_s < math.inf:
         return last_s
     network, requests = compile_spec(spec, trace, 0.0)
     try:

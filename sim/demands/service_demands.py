@@ -402,7 +402,8 @@ class DemandSums:
             at, attempt, row = of_row[lineage.parent[mine]], lineage.attempt[mine], lineage.requests + mine
             parent, won = block.rows[at], attempt == block.winner[at]
             is_known = known | (parent < lineage.requests)
-            is_single = self.expected or self.network.routes[sub.route].policy.attempts == 1
+            alone = all(self.network.routes[route].policy.attempts == 1 for route in sub.routes)
+            is_single = self.expected or alone
             sure = done[position] and not hedged[position] and is_single and are_sure(self.network, sub, self._lasting)
             weights.won[row] = weights.won[parent] * won * block.made[at, position] * (not hedged[position])
             weights.sure[row] = weights.sure[parent] * won * is_known * block.made[at, position] * sure

@@ -91,7 +91,7 @@ def may_refuse(network: Network, visit: Visit) -> bool:
     """
     if isinstance(visit.station, Bound) and visit.station.group in targets(network, ActionKind.LEAVE):
         return True
-    if visit.starts is not None and may_fail(network, network.routes[visit.starts.route]):
+    if visit.starts is not None and any(may_fail(network, network.routes[k]) for k in visit.starts.routes):
         return True
     dies, shuts = targets(network, ActionKind.DOWN), targets(network, ActionKind.SHUT)
     for k in stations_of(network, visit.station):
@@ -118,7 +118,7 @@ def may_stop(network: Network, visit: Visit, lasting: Collection[int] = ()) -> b
         for k in stations_of(network, visit.station)
     )
     waits = visit.starts is not None and any(
-        may_stop(network, v, lasting) for v in network.routes[visit.starts.route].visits
+        may_stop(network, v, lasting) for k in visit.starts.routes for v in network.routes[k].visits
     )
     return held or waits or may_refuse(network, visit)
 
@@ -181,10 +181,11 @@ def are_sure(network: Network, sub: SubRequests, lasting: Collection[int]) -> bo
     """
     if sub.needs_all:
         return True
-    route = network.routes[sub.route]
-    takes_time = any(visit.fraction == 1 and visit.demand.constant > 0 for visit in route.visits)
-    stops = route.policy != NO_POLICY or any(may_stop(network, visit, lasting) for visit in route.visits)
-    return sub.begins_all and not sub.cancels and takes_time and not stops
+    routes = [network.routes[k] for k in sub.routes]
+    take_time = all(any(v.fraction == 1 and v.demand.constant > 0 for v in route.visits) for route in routes)
+    alone = all(route.policy == NO_POLICY for route in routes)
+    go_on = not any(may_stop(network, v, lasting) for route in routes for v in route.visits)
+    return sub.begins_all and not sub.cancels and take_time and alone and go_on
 
 
 def is_done(network: Network, route: Route, lasting: Collection[int]) -> list[bool]:
@@ -257,7 +258,7 @@ def _keeping(network: Network, route: Route, group: int) -> list[Route]:
     return [
         parent
         for parent in network.routes
-        if any(network.routes[sub.route] is route and group in sub.keeps for _, sub in parent.starts)
+        if any(group in sub.keeps and any(network.routes[k] is route for k in sub.routes) for _, sub in parent.starts)
     ]
 
 

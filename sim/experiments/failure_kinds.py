@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from models.shared.faults import FaultKind
-from models.store import Spec, required, store_of
+from models.store import Spec, required, spec_of, store_of
 from traces.errors import InputError
+from traces.spec.spec_file import replaced
 from traces.spec.suggestions import instead
 
 SLOWER = 10.0  # default slowdown factor of a slow drive (assumed)
@@ -79,6 +81,23 @@ class Failure:
             raise InputError(f"{self._where}: a {self.kind} failure takes no value")
         end = "until" if fault.form == "work" else "back_at"
         return {"kind": fault.event, **number, "at": at_s, end: until_s}
+
+    def added_to(self, data: Mapping[str, Any], event: Event, source: str) -> Mapping[str, Any]:
+        """Return the contents of a spec file with an entry of this failure as the last one of its section.
+
+        Args:
+            data: the contents of the file.
+            event: the entry.
+            source: name of the file in messages.
+
+        Raises:
+            InputError: the contents are not valid, or the store has no such fault.
+        """
+        *path, last = self.fault(spec_of(dict(data), source)).section.split(".")
+        place: Any = data
+        for name in path:
+            place = place[name]
+        return replaced(data, {".".join((*path, last)): [*(place.get(last) or ()), event]})
 
     def lasting(self, spec: Spec) -> Event:
         """Return the entry for the section `faults` of a failure in force from 0 s on, which the store has noticed.

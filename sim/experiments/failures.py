@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from models.store import Spec, spec_of
+from models.store import Spec, levels, spec_of
 from sim.experiments.failing import Remedy, evaluated, refuse_instant_retries, remedies
 from sim.experiments.failure_kinds import Event, Failure
 from sim.experiments.failure_result import FailureEffect, Failures, FailureWindow, HealthyWindow
@@ -107,7 +107,7 @@ def failures(
                 if settings.precision and settings.precision.verdict(_wanted(pairs)).reached:
                     break
             healthy = healthy or [run for _, run in pairs]
-            drawn = _drawn(experiment, event, times, mapping)
+            drawn = _drawn(experiment, failure, event, times, mapping)
             notes = _notes(failure, specs[0])
             effects.append(_effect(failure, event, times, pairs, experiment, drawn, notes))
     load = _verdict(healthy, spec, settings.seed)
@@ -160,13 +160,17 @@ def _extra(healthy: Sequence[WindowedRun], spec: Spec, load: LoadVerdict | None)
 
 
 def _drawn(
-    experiment: FailureExperiment, event: Event, times: Times, mapping: Callable[..., Iterable[Any]]
+    experiment: FailureExperiment,
+    failure: Failure,
+    event: Event,
+    times: Times,
+    mapping: Callable[..., Iterable[Any]],
 ) -> list[WindowedRun]:
     """Return a run with the failure for each draw that is possible."""
     draws, settings = experiment.draws, experiment.settings
     if draws is None:
         return []
-    data = {**experiment.data, "faults": [*(experiment.data.get("faults") or ()), event]}
+    data = failure.added_to(experiment.data, event, experiment.source)
     seeded = [
         (spec, seed_of(settings.seed, k))
         for k, spec in enumerate(draws.specs(data, (), settings.seed))
@@ -200,10 +204,9 @@ def _batches(settings: Settings) -> list[int]:
 def _variants(experiment: FailureExperiment, failure: Failure, event: Event) -> tuple[Spec, Spec]:
     """Return the spec with the failure, and with the failure after the end of the run."""
     later = event | {name: event[name] + _LATER_S for name in ("at", "back_at", "until") if name in event}
-    before = list(experiment.data.get("faults") or ())
     try:
         failing, healthy = (
-            spec_of({**experiment.data, "faults": [*before, e]}, experiment.source) for e in (event, later)
+            spec_of(failure.added_to(experiment.data, e, experiment.source), experiment.source) for e in (event, later)
         )  # fmt: skip
     except InputError as error:
         raise InputError(f"failure {failure.text}: {error}") from error
@@ -215,14 +218,15 @@ def _remedies(failure: Failure, event: Event, during: FailureWindow, experiment:
     errors = during.error_fraction
     if not errors:
         return []
-    data = {**experiment.data, "faults": [*(experiment.data.get("faults") or ()), event]}
+    data = failure.added_to(experiment.data, event, experiment.source)
     seed = seed_of(experiment.settings.seed, 0)
     return remedies(data, experiment.source, failure, errors, (during.start_s, during.end_s), seed)
 
 
 def _notes(failure: Failure, failing: Spec) -> list[str]:
-    """Return notes on the failure, the last fault of the spec."""
-    note = failure.fault(failing).note(failing, failing.faults[-1])
+    """Return notes on the failure, the last fault of its section."""
+    kind = failure.fault(failing)
+    note = kind.note(failing, levels(failing)[kind.within].faults[-1])
     return [note] if note else []
 
 

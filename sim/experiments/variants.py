@@ -80,7 +80,7 @@ class Variants:
         if self.failure is None:
             return data
         event = self.failure.lasting(spec_of(data, self.source))
-        return {**data, "faults": [*(data.get("faults") or ()), event]}
+        return dict(self.failure.added_to(data, event, self.source))
 
     def number(self, path: str, text: str | None = None) -> int | float | None:
         """Return the number at a path, in the spec's unit (s, bytes, 1/s); None: it is absent.

@@ -11,7 +11,7 @@ from models.basis.described import DescribedSpec
 from models.basis.uncertainty import Unknown
 from models.shared.prices import cost
 from models.spec.field_paths import resolved
-from models.store import Spec, compile_spec, spec_of
+from models.store import Spec, compile_spec, levels, spec_of
 from sim.experiments.measures import Measures, difference, extra_attempts_of
 from sim.experiments.probability import Draws, MetProbability
 from sim.experiments.sweep import Point, PointTask, Settings, sweep
@@ -402,7 +402,7 @@ def _row(
         None if precision is None else precision.verdict(result).reached,
         {role: RoleLoad(result.busiest[role], figure.value, _ends(figure)) for role, figure in result.roles.items()},
         difference(base, result),
-        cost(spec),
+        cost(*levels(spec).values()),
         None if draws is None else draws.probability([drawn.get(k) for k in range(draws.count)], experiment.slos),
         [] if result.overloaded else result.unsettled,
     )

@@ -10,13 +10,15 @@ equally loaded, unless one has more load than chance explains (`sim.demands.chan
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from models.devices.hdd_scheduling import DRIVE
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.station import Station
-from models.store import Spec, before, compile_spec
+from models.store import Spec, before, compile_spec, faults_of
 from sim.demands.run_end import compile_until_end, latest_end_s
 from sim.demands.visit_places import stations_of
 from sim.saturation.enough_requests import with_enough_requests
@@ -92,10 +94,10 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True, end_s: 
     if generated is None:
         generated = _has_rate(trace, spec.workload.total_rate)
     rate_ops = spec.workload.total_rate if generated else None
-    if spec.faults:
+    if faults_of(spec):
         spec = before(spec, latest_end_s(spec, trace))
     trace = with_enough_requests(spec, trace) if generated else trace
-    faults = _faults_of(spec)
+    faults = _named(faults_of(spec).values())
     try:
         if trace.pacing.loop == "mixed":
             raise InputError("how many requests each closed loop issues is not known beforehand")
@@ -131,10 +133,10 @@ def _reorders(spec: Spec, trace: Trace) -> bool:
     return a != b
 
 
-def _faults_of(spec: Spec) -> tuple[tuple[float, str], ...]:
-    """Return start and text of each fault of a spec, such as ``host down: host 0``."""
+def _named(faults: Iterable[Any]) -> tuple[tuple[float, str], ...]:
+    """Return start and text of each fault, such as ``host down: host 0``."""
     found = []
-    for fault in getattr(spec, "faults", ()):
+    for fault in faults:
         part = ", ".join(f"{name} {value}" for name, value in fault.model_dump().items() if name in _PARTS)
         kind = fault.kind.replace("_", " ")
         found.append((float(getattr(fault, "at", 0.0)), f"{kind}: {part}" if part else kind))

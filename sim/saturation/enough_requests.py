@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from models.store import Spec, compile_spec
+from models.store import Spec, compile_spec, faults_of
 from traces.errors import InputError
 from traces.trace import Trace
 from traces.workload.generate import generate
@@ -22,7 +22,7 @@ def with_enough_requests(spec: Spec, trace: Trace) -> Trace:
     and with groups of clients, which end together.
     """
     workload = spec.workload
-    is_timed = spec.faults or workload.groups or isinstance(workload.keys, WriteOnceReadOnce)
+    is_timed = faults_of(spec) or workload.groups or isinstance(workload.keys, WriteOnceReadOnce)
     if is_timed or not len(trace) or len(trace) >= LEAST:
         return trace
     if compile_spec(spec, replace(trace, table=trace.table.slice(0, _FEW)))[1].background:

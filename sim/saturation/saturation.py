@@ -21,7 +21,7 @@ from models.network.station import Choice
 from models.shared.caches import has_cache
 from models.shared.faults import fault_times
 from models.shared.work import WORKERS
-from models.store import Spec, before, compile_spec
+from models.store import Spec, before, compile_spec, faults_of
 from sim.demands.chance import are_keys_even, without_chance
 from sim.demands.run_end import compile_until_end, latest_end_s
 from sim.demands.service_demands import Demands, LeastDemands, MeanDemands
@@ -35,7 +35,7 @@ _LEAST_ROWS, _MOST_ROWS = 2_000, 20_000
 """Range of the greatest number of requests over which demands are averaged; open loops, which can be overloaded, have
 the most of them."""
 _LEAST_FREE = 0.01  # fraction of a station's servers that background work leaves to requests at least
-_VISITS = 600_000  # of these requests in a closed loop
+_VISITS = 600_000  # of these requests in a closed loop, or with those of their sub-requests
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
     evenly = mix.of_even_clients() if has_machines else demands
     pools, changes, stretches = pools_of(network, requests), bool(network.scenario), stretches_of(network, requests)
     is_known = not (pools or changes or repeats(network, requests))
-    first_fault_s = min(fault_times(spec.faults), default=math.inf)
+    first_fault_s = min(fault_times(faults_of(spec).values()), default=math.inf)
     limits = []
     for stretch in stretches:
         if stretch[1] <= first_fault_s < math.inf:
@@ -169,8 +169,9 @@ class Mix:
 
 def _sampled(network: Network, requests: Requests) -> Requests:
     """Return the requests, or of many a random one of each of as many parts, so that no pattern of rows is lost."""
-    visits = _visits(network, requests)
-    most = _MOST_ROWS if requests.pacing.loop == "open" else min(max(int(_VISITS / visits), _LEAST_ROWS), _MOST_ROWS)
+    most = min(max(int(_VISITS / _visits(network, requests)), _LEAST_ROWS), _MOST_ROWS)
+    if requests.pacing.loop == "open" and not network.has_sub_requests:
+        most = _MOST_ROWS
     if len(requests) <= most:
         return requests
     rows = _some(len(requests), most)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
 from dataclasses import replace
-from typing import Any, Literal
+from functools import partial
+from typing import Literal
 
 import numpy as np
-from pydantic import model_validator
 
+from models.layers.layer import LayerSpec
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network
@@ -17,31 +18,23 @@ from models.network.route import Route, Visit, single
 from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Station
 from models.shared.caches import Cache, object_hits
-from models.shared.store_spec import StoreSpec
-from models.store import AnySpec, Store, compile_spec, register
+from models.store import Store, compile_spec, register
 from traces.operations import OPS
 from traces.trace import Trace
 
 
-class CachingProxySpec(StoreSpec):
+class CachingProxySpec(LayerSpec):
     """A proxy and the store below it, whose workload and clients are those of the proxy."""
 
     store: Literal["caching-proxy"]
     lookup: Demand = ServiceDemand()
     cache: Cache = Cache()
-    below: AnySpec
-
-    @model_validator(mode="before")
-    @classmethod
-    def _one_workload(cls, data: Any) -> Any:
-        if isinstance(data, Mapping) and isinstance(data.get("below"), Mapping):
-            return {**data, "below": {**data["below"], "workload": data.get("workload")}}
-        return data
 
 
-def compile(spec: CachingProxySpec, trace: Trace) -> tuple[Network, Requests]:
+def compile(spec: CachingProxySpec, trace: Trace, saturated: bool = False) -> tuple[Network, Requests]:
     """Each route of the store below behind a look-up, and for GETs that hit, the look-up alone."""
-    network, requests = compile_spec(spec.below.model_copy(update={"workload": spec.workload}), trace)
+    below = spec.below.model_copy(update={"workload": spec.workload})
+    network, requests = compile_spec(below, trace, math.inf, saturated=saturated)
     proxy = len(network.stations)
     way = Visit(proxy + 1, ServiceDemand(constant=spec.network.latency))
     look_up = single(way, Visit(proxy, spec.lookup))
@@ -53,10 +46,9 @@ def compile(spec: CachingProxySpec, trace: Trace) -> tuple[Network, Requests]:
     ]
     hit = Route("GET", (look_up, single(way, delivers=True)), policy=policies["GET"], variant=f"hit {proxy}")
     hits = object_hits(spec.cache, trace)[: trace.issued]
-    depth = sum(station.role == "proxy" for station in network.stations)
     stations = (
-        Station(f"proxy {proxy}", "proxy", Discipline.INFINITE_SERVER, indices=(depth,)),
-        Station(f"network of proxy {proxy}", "network", Discipline.INFINITE_SERVER, indices=("proxy", depth)),
+        Station(f"proxy {proxy}", "proxy", Discipline.INFINITE_SERVER, indices=(spec.level,)),
+        Station(f"network of proxy {proxy}", "network", Discipline.INFINITE_SERVER, indices=("proxy", spec.level)),
     )
     return (
         replace(network, stations=(*network.stations, *stations), routes=(*misses, hit)),
@@ -64,5 +56,5 @@ def compile(spec: CachingProxySpec, trace: Trace) -> tuple[Network, Requests]:
     )
 
 
-STORE = Store("caching-proxy", CachingProxySpec, compile)
+STORE = Store("caching-proxy", CachingProxySpec, compile, compile_saturated=partial(compile, saturated=True))
 register(STORE)

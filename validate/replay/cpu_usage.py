@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from models.capabilities import Side
+from models.capabilities import SIDES, Side
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.store import Spec, store_of
 from traces.run import Run
-
-SIDES: tuple[Side, ...] = ("client", "server")
 
 
 def measured_cpu_s(run: Run) -> dict[Side, float]:

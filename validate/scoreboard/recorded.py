@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from models.basis.uncertainty import uncertain
+from models.capabilities import SIDES
 from models.spec.origins import Written, origins_of
 from models.store import Spec, compile_spec, spec_of
 from sim.experiments.probability import band_of
@@ -26,7 +27,7 @@ from validate.compare.measured import Measured
 from validate.reference.figures import ALL, figure, first_half, is_tail
 from validate.reference.forecast import noise_of
 from validate.reference.rows import Row
-from validate.replay.cpu_usage import SIDES, measured_cpu_s, modelled_cpu_s
+from validate.replay.cpu_usage import measured_cpu_s, modelled_cpu_s
 from validate.replay.recorded_faults import with_faults
 from validate.replay.recorded_policies import as_recorded
 from validate.scoreboard.baselines import baseline, straight_lines

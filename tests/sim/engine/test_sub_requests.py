@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from models.network.demand_sheet import Requests, Sheet
+from models.network.descendants import by_route
 from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.retry_policy import Policy
@@ -16,7 +17,8 @@ from models.network.route import Chance, Route, Stage, Visit, single
 from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Choice, Group, Member, Station
-from models.network.sub_requests import SubRequests
+from models.network.sub_requests import RouteChoice, SubRequests
+from sim.demands.service_demands import mean_demands
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import CHUNK, Failure, Outcome, Program
 from sim.engine.reference import engine as simpy_engine
@@ -147,6 +149,36 @@ def test_sub_requests_of_sub_requests():
     parent = Route("all", (starting(SubRequests(1, count=4, parallel=2)),))
     outcome = run(parent, middle, leaf)
     assert (outcome.end_s[0], outcome.visits[DELAY]) == (6.0, 12)
+
+
+def test_routes_follow_from_sizes_and_chance():
+    """Chunks of 4 B take the last route, the rest of 1 B one of two, the second in three of four cases."""
+    first, second, whole = (Route(name, (single(takes(time_s)),)) for name, time_s in (("a", 1), ("b", 2), ("c", 16)))
+    choice = RouteChoice((3, 4), (((1, 0.25), (2, 0.75)), ((3, 1.0),)))
+    parent = Route("all", (starting(SubRequests(choice, chunk_bytes=4, parallel=1)),))
+    count = 400
+    outcome = run(parent, first, second, whole, requests=at(*np.arange(count) * 100.0, size_bytes=9))
+    took_s, counts = np.unique((outcome.end_s - np.arange(count) * 100).round(9), return_counts=True)
+    assert took_s.tolist() == [33.0, 34.0]
+    assert counts[1] / count == pytest.approx(0.75, abs=0.06)
+    network = Network(STATIONS, (parent, first, second, whole))
+    assert network.with_sub_requests([0]) == (0, 1, 2, 3)
+    expected_s = sum(
+        fraction * float(network.routes[k].visits[0].mean_s(sizes).sum())
+        for k, sizes, fraction in by_route(network, 0, np.array([9]))
+    )
+    assert expected_s == pytest.approx(32 + 0.25 * 1 + 0.75 * 2)
+    demands = mean_demands(network, at(*np.arange(count) * 100.0, size_bytes=9))
+    assert demands.no_contention_s[0] == pytest.approx((outcome.end_s - np.arange(count) * 100).mean(), abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("largest_bytes", "routes"),
+    [((1, 2), (((0, 1.0),),)), ((2, 2), (((0, 1.0),),) * 2), ((1,), (((0, 0.5),),)), ((1,), (((0, 0.0), (1, 1.0)),))],
+)
+def test_choices_without_sense_are_refused(largest_bytes, routes):
+    with pytest.raises(ValueError, match="RouteChoice"):
+        RouteChoice(largest_bytes, routes)
 
 
 def test_a_visit_that_is_passed_by_starts_none():
