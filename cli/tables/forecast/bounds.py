@@ -8,7 +8,7 @@ from cli.tables.forecast.runs import between, load, servers, shown
 from cli.tables.forecast.verdict import bounds_line
 from cli.tables.grid import Grid
 from cli.words import number, seconds
-from sim.analysis.bounds import Bounds, Unavailable
+from sim.analysis.bounds_result import Bounds, Unavailable
 
 
 def bounds_shown(result: Bounds, has_faults: bool) -> list[str | Grid]:

@@ -12,7 +12,7 @@ from cli.tables.grid import Grid
 from cli.tables.measured.quality import run_warnings
 from cli.tables.operations import ordered
 from cli.words import LABELS, byte_rate, fraction, number, seconds, tail_of
-from sim.analysis.bounds import Between
+from sim.analysis.bounds_result import Between
 from sim.replication.replicate import PrecisionVerdict
 from sim.replication.slo import Slo
 from sim.replication.summaries import Interval, StationSummary, Summary

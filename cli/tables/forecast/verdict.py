@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from cli.tables.grid import Grid
 from cli.words import LABELS, byte_rate, number, seconds
-from sim.analysis.bounds import Bounds, OpenLoad
+from sim.analysis.bounds_result import Bounds, OpenLoad
 from sim.replication.objectives import ObjectiveOutcome
 from sim.replication.slo import UTILIZATION, Slo
 from sim.verdict.first_saturated import Saturation

@@ -20,7 +20,8 @@ from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import UNBOUNDED, Choice, Member, Station
 from models.store import compile_spec, load_spec
-from sim.analysis.bounds import Between, bounds
+from sim.analysis.bounds import bounds
+from sim.analysis.bounds_result import Between
 from sim.demands.lineage import Lineage, flattened
 from sim.demands.service_demands import Demands, mean_demands, with_all_visits, with_service_demands
 from sim.demands.supported_features import uncounted_feature

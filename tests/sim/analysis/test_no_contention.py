@@ -14,7 +14,8 @@ from models.network.retry_policy import Policy
 from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Choice, Group, Member, Station
-from sim.analysis.bounds import Between, bounds
+from sim.analysis.bounds import bounds
+from sim.analysis.bounds_result import Between
 from sim.demands.no_contention import held_s
 from sim.demands.service_demands import mean_demands
 from tests.networks import closed, poisson

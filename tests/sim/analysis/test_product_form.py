@@ -20,7 +20,8 @@ from models.network.route import Route, Stage, Visit, single
 from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Choice, Group, Member, Station
-from sim.analysis.bounds import Unavailable, bounds
+from sim.analysis.bounds import bounds
+from sim.analysis.bounds_result import Unavailable
 from sim.analysis.product_form import closed_means, open_means, why_not
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program

@@ -14,7 +14,8 @@ from models.network.route import Chance, Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Choice, Group, Station
 from models.network.sub_requests import SubRequests
-from sim.analysis.bounds import Unavailable, bounds
+from sim.analysis.bounds import bounds
+from sim.analysis.bounds_result import Unavailable
 from sim.analysis.overload import too_slow
 from sim.analysis.product_form import why_not
 from sim.demands.service_demands import mean_demands
