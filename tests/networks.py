@@ -167,7 +167,8 @@ def starting(draw, routes: int, groups: tuple[Group, ...]) -> tuple[int, int, Su
     """A route, a number that selects one of its visits, and what this visit starts: requests of a later route."""
     starts = draw(st.integers(0, max(routes - 2, 0)))
     chunk_bytes = draw(st.sampled_from([None, None, 10]))
-    free = [number for number, group in enumerate(groups) if group.table is None]
+    free = [number for number, group in enumerate(groups) if group.table != 0]  # whose members are columns of a table
+    own_keys = draw(st.booleans())
     return starts, draw(st.integers(0, 20)), SubRequests(
         min(draw(st.integers(starts + 1, starts + 2)), routes - 1),
         chunk_bytes,
@@ -175,7 +176,8 @@ def starting(draw, routes: int, groups: tuple[Group, ...]) -> tuple[int, int, Su
         draw(st.sampled_from([None, 7])) if chunk_bytes is None else None,
         parallel=draw(st.sampled_from([None, 1, 2])),
         need=draw(st.sampled_from([None, None, 1, 2])),
-        own_keys=draw(st.booleans()),
+        own_keys=own_keys,
+        key_step=0 if own_keys else draw(st.sampled_from([0, 1, 3])),
         cancels=draw(st.booleans()),
         keeps=tuple(free) if draw(st.booleans()) else (),
         delivers=draw(st.booleans()),

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.network.network import Network
-from models.network.placement import part_keys
 from models.network.sub_requests import SubRequests
 from models.network.visit_draws import Rows, Visits, draw_visits
 from traces.random_streams import mixed_words, stream_id, uniforms_of
@@ -189,8 +188,7 @@ def _members(
         rows: Rows = slice(None) if len(kinds) == 1 else np.flatnonzero(kind == number)
         mine, at = parent[rows], position[rows]
         route[rows], size[rows] = sub.route, sub.sizes(parents.size_bytes[mine], at)
-        key = parents.key_hash[mine]
-        key_hash[rows] = part_keys(key, at) if sub.own_keys else key
+        key_hash[rows] = sub.keys(parents.key_hash[mine], at)
         identity[rows] = mixed_words(parents.identity[mine], stream, at.astype(np.uint64))
     nothing = Visits(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0))
     return _Generation(parents.root[parent], route, size, key_hash, identity, nothing)

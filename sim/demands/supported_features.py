@@ -50,6 +50,7 @@ _COUNTED: dict[type[Any], set[str]] = {
         "parallel",
         "need",
         "own_keys",
+        "key_step",
         "cancels",
         "keeps",
         "delivers",

@@ -157,6 +157,15 @@ class Places:
         per_node = np.uint64(len(self.tables[pool].keyed))
         return np.asarray(turn * per_node + key_hash % per_node, np.uint64)
 
+    def rows_to_next(self, pool: int) -> int:
+        """Return the rows of a pool's table from those of a coordinator to those of the next that takes its turn."""
+        alone = self.bound or self.spec.balance == "local" or len(self.coordinators) == 1
+        return 0 if alone else len(self.tables[pool].keyed)
+
+    def coordinator_groups(self, pool: int) -> tuple[int, ...]:
+        """Return the group of a pool's coordinators; none if the key has the coordinator."""
+        return (pool,) if self.bound else ()
+
     def _place(self, pool: int, *part: int | str) -> Member | Bound:
         column = self._positions[pool][part]
         return Bound(pool, column, part) if self.bound else Member(pool, column, part)
