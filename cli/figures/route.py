@@ -15,6 +15,7 @@ from cli.figures.route_boxes import Box, Branches, Fork, forks_of
 from cli.figures.runs import dressed, escaped
 from cli.words import seconds
 from models.network.demand_sheet import Requests
+from models.network.descendants import by_route
 from models.network.network import Network
 from sim.demands.visit_places import names_of
 
@@ -24,6 +25,7 @@ _LEFT, _RIGHT = 0.16, 0.98  # edges of a box in its column
 _SCALE = [[0.0, "#cfe3f7"], [0.5, "#f7d774"], [0.8, "#f0a35e"], [1.0, "#e0655a"]]
 _UNLIMITED, _INK, _GREY = "#ccd2da", "#1d2530", "#808a97"
 _RARE = 0.01  # fraction of requests; routes with fewer are not drawn
+_SAMPLE = 100  # requests whose sub-requests give the mean service demands of these
 _LETTERS = 12  # characters of a role per line
 _TABLE = ["stage", "join", "branches", "visit", "role", "at", "mean_demand_s", "utilization", "greatest"]
 
@@ -47,7 +49,7 @@ class _Spot:
 def route_figures(
     network: Network, requests: Requests, stations: Sequence[Mapping[str, Any]], most: int = 4
 ) -> list[go.Figure]:
-    """Diagrams of the most frequent routes, in descending order of their requests.
+    """Diagrams of the most frequent routes, in descending order of their requests, each before its sub-requests'.
 
     Stages are drawn one after the other. The branches of a fork are below each other; equal branches are drawn once,
     with their number.
@@ -63,17 +65,24 @@ def route_figures(
     common = np.flatnonzero(count >= min(_RARE * len(requests), count.max()))
     ranked = sorted(common.tolist(), key=lambda k: -count[k])[:most]
     load = {row["name"]: row["utilization"] for row in stations}
-    return [
-        _figure(network, network.routes[k].name, float(count[k] / len(requests)), forks_of(network, requests, k, load))
-        for k in ranked
-    ]
+    found: dict[str, go.Figure] = {}
+    for k in ranked:
+        size_bytes, fraction = requests.size_bytes[requests.route == k], float(count[k] / len(requests))
+        of_all = f" ({fraction:.1%} of requests)" if fraction < 1 else ""
+        found[network.routes[k].name] = _figure(network, k, of_all, forks_of(network, size_bytes, k, load))
+        for sub, sizes, _ in by_route(network, k, size_bytes[:_SAMPLE]):
+            if network.routes[sub].name not in found:
+                found[network.routes[sub].name] = _figure(
+                    network, sub, ", a sub-request", forks_of(network, sizes, sub, load)
+                )
+    return list(found.values())
 
 
-def _figure(network: Network, name: str, fraction: float, forks: Sequence[Fork]) -> go.Figure:
+def _figure(network: Network, route: int, which: str, forks: Sequence[Fork]) -> go.Figure:
     spots = list(_spots(forks))
     height = max((spot.top + _BOX_PX for spot in spots), default=0) + 10
-    of_all = f" ({fraction:.1%} of requests)" if fraction < 1 else ""
-    figure = dressed(go.Figure(), f"The route of a {escaped(name)}{of_all}", height + 140)
+    title = f"The route of a {escaped(network.routes[route].name)}{which}"
+    figure = dressed(go.Figure(), title, height + 140)
     _draw_forks(figure, spots)
     for spot in spots:
         shape = {"x0": spot.column + _LEFT, "x1": spot.column + _RIGHT, "y0": spot.top, "y1": spot.top + _BOX_PX}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.route import Stage, Visit
 from sim.demands.visit_places import stations_of
@@ -17,12 +16,13 @@ from sim.demands.visit_places import stations_of
 
 @dataclass(frozen=True)
 class Box:
-    """A visit, or equal visits of several branches.
+    """A visit, or equal visits of several branches; or the sub-requests that a visit starts.
 
     Attributes:
+        role: of the stations, or the name of the route of sub-requests.
         mean_s: mean service demand.
         stations: indices of the stations that may serve it, in all merged branches.
-        action: its action at a pool or a gate; empty if it is served.
+        action: its action at a pool or a gate, or how many sub-requests are in progress; empty if it is served.
         utilization: mean and maximum over the stations; None for infinite servers, or if it is unknown.
     """
 
@@ -54,12 +54,15 @@ class Fork:
     branches: tuple[Branches, ...]
 
 
-def forks_of(network: Network, requests: Requests, route: int, load: Mapping[str, float]) -> list[Fork]:
+def forks_of(network: Network, size_bytes: NDArray[np.int64], route: int, load: Mapping[str, float]) -> list[Fork]:
     """Return the stages of a route without visits to infinite servers that take no time.
 
-    `load`: utilisation of stations by name.
+    Args:
+        network: the network.
+        size_bytes: sizes of the requests that take the route.
+        route: its index.
+        load: utilisation of stations by name.
     """
-    size_bytes = requests.size_bytes[requests.route == route]
     forks = (_fork(network, stage, size_bytes, load) for stage in network.routes[route].stages)
     return [fork for fork in forks if fork.branches]
 
@@ -67,7 +70,7 @@ def forks_of(network: Network, requests: Requests, route: int, load: Mapping[str
 def _fork(network: Network, stage: Stage, size_bytes: NDArray[np.int64], load: Mapping[str, float]) -> Fork:
     equal: dict[tuple[Any, ...], list[list[Box]]] = {}
     for branch in stage.branches:
-        boxes = _in_a_row([box for visit in branch if (box := _box(network, visit, size_bytes, load))])
+        boxes = _in_a_row([box for visit in branch for box in _boxes(network, visit, size_bytes, load)])
         if boxes:
             equal.setdefault(tuple(box.key for box in boxes), []).append(boxes)
     merged = tuple(Branches(len(same), tuple(map(_merged, zip(*same, strict=True)))) for same in equal.values())
@@ -94,6 +97,18 @@ def _joined(need: int, branches: int) -> str:
     if branches == 1:
         return ""
     return f"needs all {branches}" if need == branches else f"needs {need} of {branches}"
+
+
+def _boxes(network: Network, visit: Visit, size_bytes: NDArray[np.int64], load: Mapping[str, float]) -> Iterator[Box]:
+    """Yield the box of a visit, then that of the sub-requests that it starts."""
+    box = _box(network, visit, size_bytes, load)
+    if box is not None:
+        yield box
+    if (sub := visit.starts) is not None:
+        at_once = "starts them" if sub.parallel is None else f"{sub.parallel} at a time"
+        single = sub.chunk_bytes is None and sub.count == 1
+        places = tuple(stations_of(network, visit.station))
+        yield Box(network.routes[sub.route].name, "starts it" if single else at_once, 0.0, places, None)
 
 
 def _box(network: Network, visit: Visit, size_bytes: NDArray[np.int64], load: Mapping[str, float]) -> Box | None:

@@ -36,8 +36,8 @@ class SubRequests:
         key_step: without own keys, what their key hashes add to that of the request: the first one this, the second one
             twice as much, and so on. So they can have rows of a placement table in turn.
         cancels: those in progress are cancelled when the visit is over; otherwise they go on.
-        keeps: groups whose members they have in common with the attempt that starts them, where it has one. The members
-            are no columns of a placement table.
+        keeps: groups whose members their first attempts have in common with the attempt that starts them, where it has
+            one; further attempts go to others, as usual. The members are no columns of a placement table.
         delivers: the first byte of the first one's response is that of the response to the request, unless an earlier
             one was sent: a server reads an object in parts, and sends it meanwhile.
     """

@@ -1,6 +1,6 @@
 """Objects in parts on MinIO as routes: cmd/erasure-multipart.go and cmd/object-multipart-handlers.go at 7aac2a2c.
 
-An upload is several requests of S3, each to a node of its own: the initiation, a PUT for each part, and the completion.
+An upload is several requests of S3: the initiation, a PUT for each part, and the completion.
 As the log of the drives shows: the upload has an xl.meta of its own on all drives of the object's set, which each part
 and the completion read again. A part is written like an object, and a small file with its metadata after it. The
 completion reads these files on all drives, and writes the object's xl.meta. A GET is one request, whose node reads the
@@ -18,7 +18,7 @@ from models.minio.spec.release import looks_up
 from models.minio.spec.spec import MinioSpec
 from models.network.route import Route, words
 from models.shared.multipart import Multipart, SubRoutes, without_body
-from models.shared.steps import Stages, Step, check, chunked, fan_out, in_series
+from models.shared.steps import Stages, Step, chunked, fan_out, in_series, instant
 
 
 class _InParts(Builder):
@@ -43,21 +43,20 @@ class Upload(_InParts):
     """Builds the route of a multipart upload.
 
     Each request of the upload takes the CPU time of a PUT, the initiation and the completion that without bytes
-    (assumed). A client on the storage hosts sends all of them to its own node.
+    (assumed). A proxy or DNS sends each to a node of its own.
     """
 
     def route(self) -> Route:
         """Return the route of the upload, which waits for its requests and has no timeout of its own."""
         requests = ("initiation", self._initiated()), ("part", self._part_uploaded()), ("completion", self._completed())
         routes = [Route("PUT", stages, policy=self.policy, variant=self._named(name)) for name, stages in requests]
-        local = self.spec.balance == "local" and self.places.bound
-        begun = check(self.places.head_place(self.kind.pool, "entry")) if local else ()
+        places, pool, spreads = self.places, self.kind.pool, self.places.spreads_uploads
         sent = self.multipart.requests(
-            self.stations.latency, *map(self._start, routes),
-            key_step=self.places.rows_to_next(self.kind.pool),
-            keeps=self.places.coordinator_groups(self.kind.pool) if local else (),
+            self.stations.latency, *map(self._start, routes), key_step=places.rows_to_next(pool) if spreads else 0,
+            keeps=() if spreads else places.coordinator_groups(pool),
         )  # fmt: skip
-        return Route("PUT", in_series(begun, sent), variant=self.kind.variant)
+        bound = instant(places.head_place(pool, "heal wait")) if places.bound and not spreads else ()
+        return Route("PUT", in_series(bound, sent), variant=self.kind.variant)
 
     def _named(self, request: str) -> str:
         return words(self.kind.variant, request)
@@ -98,7 +97,7 @@ class Upload(_InParts):
         pool = f"pool {self.kind.pool}" * (self.kind.pool > 0)
         branches = []
         for p in range(self.layout.size):
-            file = Route("PUT", in_series(read(p)), variant=words(f"metadata of a part, drive {p}", pool))
+            file = Route("PUT", in_series(read(p)), variant=words("metadata of a part", pool))
             branches.append(self._at(p, self._one_by_one(file)))
         return fan_out(branches)
 

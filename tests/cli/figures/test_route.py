@@ -14,6 +14,7 @@ from models.network.network import Network
 from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
 from models.network.station import Station
+from models.network.sub_requests import SubRequests
 from models.store import compile_spec, load_spec
 from sim.demands.service_demands import mean_demands
 from tests.browser import CHROMIUM, WIDTHS, opened
@@ -52,7 +53,7 @@ def forked_network() -> Network:
 
 def test_equal_branches_are_merged():
     load = {"slots": 0.1, "drive 0": 0.2, "drive 1": 0.3, "drive 2": 0.7, "log": 0.05}
-    take, fork, later, back = forks_of(forked_network(), requests_of([0, 2_000_000]), 0, load)
+    take, fork, later, back = forks_of(forked_network(), np.array([0, 2_000_000]), 0, load)
     (branches,) = fork.branches
     assert (fork.joined, branches.count) == ("needs 2 of 3", 3)
     wire, drive = branches.boxes
@@ -82,7 +83,7 @@ def test_boxes_have_all_service_demands_of_a_request(store):
     for k in np.unique(requests.route).tolist():
         boxes = [
             (branches.count, box)
-            for fork in forks_of(network, requests, k, {})
+            for fork in forks_of(network, requests.size_bytes[requests.route == k], k, {})
             for branches in fork.branches
             for box in branches.boxes
         ]
@@ -112,6 +113,19 @@ def test_the_most_frequent_routes_are_drawn_first():
     assert [figure.layout.title.text for figure in figures] == [
         "The route of a B (50.0% of requests)", "The route of a C (30.0% of requests)",
     ]  # fmt: skip
+
+
+def test_sub_requests_are_drawn_after_what_starts_them():
+    stations = (Station("s", "server", Discipline.FIFO), Station("w", "wire", Discipline.INFINITE_SERVER))
+    starts = Visit(1, seconds(), starts=SubRequests(1, chunk_bytes=10, parallel=2))
+    part = Route("PUT", (single(Visit(0, seconds(per_byte=1e-3))),), variant="part")
+    network = Network(stations, (Route("PUT", (single(starts),)), part))
+    upload, of_part = route_figures(network, requests_of([30, 50]), [])
+    assert of_part.layout.title.text == "The route of a PUT part, a sub-request"
+    ((*_, role, _, mean_s, _, _),) = of_part.layout.meta["table"]["rows"]
+    assert (role, mean_s) == ("server", pytest.approx(1e-2))
+    assert [row[4] for row in upload.layout.meta["table"]["rows"]] == ["PUT part"]
+    assert list(upload.data[0].text) == ["PUT part<br>2 at a time"]
 
 
 def test_colour_is_utilisation_and_grey_for_infinite_servers():

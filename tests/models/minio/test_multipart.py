@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from models.minio.server_part import SERVER_PART
 from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
 from tests.models.minio.test_cluster import MIB, cluster, ran
+from tests.profiles import examples
 from tests.small_traces import trace_of
 
 READ_S, WRITE_S, COMMIT_S = 8e-3, 6e-3, 5e-4
@@ -74,7 +78,7 @@ def test_all_parts_of_large_uploads_are_simulated():
     expected = DURABLE_S + 40 * (2 * READ_S + 2 * DURABLE_S) + 161 * READ_S + DURABLE_S
     assert end_s(spec, 800 * MIB) == pytest.approx(expected)
     network, _ = compile_spec(spec, trace_of(["PUT"] * 2, ["a", "b"], size_bytes=[800 * MIB, 5000 * MIB]))
-    names = [route.name for route in network.routes[6:] if "drive" not in route.name]
+    names = [route.name for route in network.routes[6:] if "metadata" not in route.name]
     assert names == ["PUT in parts", "PUT in parts initiation", "PUT in parts part", "PUT in parts completion"]
 
 
@@ -180,3 +184,65 @@ def test_engines_agree_on_uploads_next_to_other_requests_and_a_failed_drive():
     compiled, simpy = (engine.run(Program.of(network, requests, 1)) for engine in (compiled_engine, simpy_engine))
     assert (compiled.end_s == simpy.end_s).all() and (compiled.visits == simpy.visits).all()
     assert {3, 5} <= set(np.diff(Program.of(network, requests, 1).draw(0, count).descendants.first_child).tolist())
+
+
+@pytest.mark.parametrize(
+    ("balance", "more", "coordinators"),
+    [("round_robin", {}, 1), ("dns", {}, 4), ("proxy", {"proxy": {"cpu": 0.0}}, 4)],
+)
+@pytest.mark.parametrize("faults", [[], [{"kind": "drive_down", "drive": 3, "at": "900s"}]])
+def test_a_proxy_spreads_the_requests_of_an_upload(balance, more, coordinators, faults):
+    """Others send all of them to the host whose turn it is, if nothing fails as if something fails later."""
+    spec = cluster(
+        balance=balance, client={"multipart": {"part_size": "5MiB", "threshold": "5MiB"}},
+        hosts={"max_requests": 64}, faults=faults, **more,
+    )  # fmt: skip
+    outcome, network = ran(spec, "PUT", 60 * MIB)
+    slots = [outcome.visits[n] for n, station in enumerate(network.stations) if station.role == "requests"]
+    assert sum(slots) == 1 + 12 + 1
+    assert sum(count > 0 for count in slots) == coordinators
+
+
+@pytest.mark.parametrize("faults", [[], [{"kind": "drive_down", "drive": 3, "at": "900s"}]])
+def test_the_node_of_a_get_reads_all_parts(faults):
+    spec = cluster(
+        client={"multipart": {"part_size": "5MiB", "threshold": "5MiB"}}, hosts={"nic": 1e9}, faults=faults,
+        drives={"direct": True},
+    )  # fmt: skip
+    outcome, network = ran(spec, "GET", 60 * MIB)
+    ins = [outcome.visits[n] for n, station in enumerate(network.stations) if station.name.endswith(" in")]
+    assert not outcome.failure.any() and sum(count > 12 for count in ins) == 1
+
+
+@examples(12)
+@given(
+    st.integers(2, 12), st.sampled_from([1, 2, 4, 8]), st.sampled_from([1, 4]), st.sampled_from([0.0, 2e8, 1e9]),
+    st.sampled_from(["round_robin", "proxy", "dns"]),
+)  # fmt: skip
+def test_more_parallel_parts_are_not_slower(parts, parallel, depth, nic, balance):
+    """A lone upload whose demands do not vary; where drives serve one access at a time, their order may cost a few."""
+    more = {"proxy": {"cpu": 0.0}} if balance == "proxy" else {}
+    hosts = {"nic": nic} if nic else {}
+    took_s = [
+        end_s(cluster(
+            balance=balance, drives={"direct": True, "queue_depth": depth}, hosts=hosts,
+            client={"multipart": {"part_size": "5MiB", "threshold": 0, "parallel": each}}, **more,
+        ), parts * 5 * MIB)
+        for each in (parallel, 2 * parallel)
+    ]  # fmt: skip
+    assert took_s[1] <= took_s[0] * 1.02
+
+
+def test_the_server_part_begins_with_the_initiation():
+    client = {"multipart": {"part_size": "5MiB", "threshold": 0}, "cpu": {"PUT": 1e-3, "GET": 1e-3}}
+    spec = cluster(client=client, network={"latency": 2e-3})
+    trace = trace_of(["PUT", "GET"], ["a", "a"], size_bytes=12 * MIB, arrival_s=[0.0, 50.0])
+    network, requests = compile_spec(spec, trace)
+    stamped = SERVER_PART.stamped(spec, network)
+    runs = [
+        engine.run(Program.of(each, requests, 1)) for each in (network, stamped)
+        for engine in (compiled_engine, simpy_engine)
+    ]  # fmt: skip
+    assert all((run.end_s == runs[0].end_s).all() for run in runs)
+    for run in runs[2:]:
+        assert run.first_byte_s == pytest.approx([3e-3, 50.003])

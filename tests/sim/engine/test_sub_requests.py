@@ -281,6 +281,19 @@ def test_sub_requests_keep_the_members_of_their_parents():
     assert visits(()) == [2, 1, 1, 1]
 
 
+def test_a_further_attempt_goes_to_another_member_than_that_of_the_parent():
+    """Node 0 has died when the parts begin: each of them is refused there, and succeeds at node 1 or 2."""
+    nodes = tuple(Station(f"node {n}", "node", Discipline.INFINITE_SERVER, 1, (n,)) for n in range(3))
+    group = Group(Choice.ROUND_ROBIN, np.arange(4, 7, dtype=np.int32)[:, None])
+    part = Route("part", (single(Visit(Bound(0), ServiceDemand(constant=1.0))),), policy=Policy(retries=1))
+    begins = single(Visit(Bound(0), NOTHING), takes(1.0, starts=SubRequests(1, count=4, keeps=(0,))))
+    outcome = run(
+        Route("all", (begins,)), part, stations=(*STATIONS, *nodes), groups=(group,),
+        scenario=(Action(ActionKind.DOWN, 4, 0.5),), requests=at(0.0),
+    )  # fmt: skip
+    assert not outcome.failure.any() and sorted(outcome.visits[5:7].tolist()) == [2, 2]
+
+
 def test_sub_requests_keep_coordinators_and_have_rows_in_turn():
     """Two nodes, and keys of two drives: sub-requests go to the parent's node, and to the drives in turn."""
     names = ("node 0", "node 1", "drive 0", "drive 1")
