@@ -1,10 +1,8 @@
-"""Multipart uploads: their section of a spec, and the stages of an upload made of those of its parts.
+"""Multipart uploads: their section of a spec, and their requests.
 
-An upload is initiated, its parts are sent, as many at a time as the client has in parallel, and it is completed. Parts
-are modelled in *rounds*: those of a round go through their stages together, and the next round begins when the slowest
-of them is done. So the forks of a part (to drives, replicas, locks) remain forks, and parts that are uploaded at the
-same time queue for each other. A live client begins the next part at once while others go on, so a lone upload of two
-rounds over a full link took 14 % less time than here; with four uploads at the same time, as long (docs/minio-box.md).
+An upload is initiated, its parts are sent, as many at a time as the client has in parallel, and it is completed. Each
+of these requests has a route of its own (`Multipart.requests`). Ceph's parts go through their stages in *rounds*
+instead: those of a round together, and the next round begins when the slowest of them is done.
 """
 
 from __future__ import annotations
