@@ -167,7 +167,8 @@ def starting(draw, routes: int, groups: tuple[Group, ...]) -> tuple[int, int, Su
     """A route, a number that selects one of its visits, and what this visit starts: requests of a later route."""
     starts = draw(st.integers(0, max(routes - 2, 0)))
     chunk_bytes = draw(st.sampled_from([None, None, 10]))
-    free = [number for number, group in enumerate(groups) if group.table is None]
+    free = [number for number, group in enumerate(groups) if group.table != 0]  # whose members are columns of a table
+    own_keys = draw(st.booleans())
     first, last = min(starts + 1, routes - 1), min(starts + 2, routes - 1)
     route: int | RouteChoice = draw(st.integers(first, last))
     if first < last and draw(st.booleans()):
@@ -181,8 +182,9 @@ def starting(draw, routes: int, groups: tuple[Group, ...]) -> tuple[int, int, Su
         most=draw(st.sampled_from([None, 1, 2])) if chunk_bytes else None,
         parallel=draw(st.sampled_from([None, 1, 2])),
         need=draw(st.sampled_from([None, None, 1, 2])),
-        own_keys=(own_keys := draw(st.booleans())),
+        own_keys=own_keys,
         new_keys=own_keys and draw(st.booleans()),
+        key_step=0 if own_keys else draw(st.sampled_from([0, 1, 3])),
         cancels=draw(st.booleans()),
         keeps=tuple(free) if draw(st.booleans()) else (),
         delivers=draw(st.booleans()),

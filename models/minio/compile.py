@@ -33,7 +33,7 @@ from models.network.scenario import Action
 from models.shared.background import with_background
 from models.shared.faults import outage_actions
 from models.shared.links import acknowledged_rounds
-from models.shared.multipart import simulated_parts
+from models.shared.multipart import SubRoutes, in_parts
 from models.shared.work import with_works
 from models.spec.recent import Recent
 from traces.distinct_rows import distinct_rows
@@ -121,14 +121,15 @@ def _at_depth(spec: MinioSpec, waiting: float) -> MinioSpec:
 
 
 def _routes(spec: MinioSpec, stations: Stations, places: Places, kinds: Sequence[Kind]) -> tuple[Route, ...]:
-    """Return the routes of kinds of requests, and those of requests that begin a garbage collection."""
-    found = []
+    """Return the routes of kinds of requests, of sub-requests, and of requests that begin a garbage collection."""
+    found, started = [], SubRoutes(len(kinds))
     for kind in kinds:
-        builder = {"PUT": Upload, "GET": Download}[kind.op] if kind.parts else Builder
-        stages = builder(spec, stations, places, kind).stages()
-        found.append(Route(kind.op, stages, policy=spec.client.policy(kind.op), variant=kind.variant))
+        of = spec, stations, places, kind
+        builder = {"PUT": Upload, "GET": Download}[kind.op](*of, started) if kind.in_parts else Builder(*of)
+        found.append(builder.route())
     collector = spec.hosts.garbage_collector
-    return collector.with_collections(found, places.head(0, "cpu"), spec.hosts.cores.count, stations.latency)
+    collecting = collector.collecting(found, places.head(0, "cpu"), spec.hosts.cores.count, stations.latency)
+    return (*found, *started.all, *collecting)
 
 
 def _changes(spec: MinioSpec, stations: Stations) -> list[Action]:
@@ -156,11 +157,11 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     pool = _pools(spec, stations, trace)
     data = np.array([p.layout.data for p in stations.pools])[pool]
     moves = rows_that(trace.op, "moves_bytes")
-    parts = simulated_parts(spec.client.multipart, np.where(moves, trace.transfer_bytes, 0))
-    inline = (-(-size // data) <= spec.inline_bytes) & (parts == 0)
+    parts = in_parts(spec.client.multipart, np.where(moves, trace.transfer_bytes, 0))
+    inline = (-(-size // data) <= spec.inline_bytes) & ~parts
     read_bytes = trace.transfer_bytes
     if spec.client.multipart is not None:
-        size, read_bytes = (np.where(parts > 0, spec.client.multipart.part_size, each) for each in (size, read_bytes))
+        size, read_bytes = (np.where(parts, spec.client.multipart.part_size, each) for each in (size, read_bytes))
     large = (size > BLOCK_BYTES) if any(p.hosts.nic for p in stations.pools) else np.zeros(count, bool)
     replaced = np.zeros(count, bool)
     if spec.overwrites:
@@ -179,15 +180,15 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
         of_sizes = np.array([acknowledged_rounds(size) for size in sizes.tolist()], np.int64)
         rounds = np.where(moves, of_sizes[of_size], 0)
     inlined, too_large = moves & inline, moves & ~inline & large
-    parts = np.where(has_data, 0, parts)
+    parts &= ~has_data
     forms, which = distinct_rows(
         [trace.op, pool, inlined, too_large, visits_each, replacing, has_metadata, has_data, parts, rounds]
     )
     numbers = []
-    for op, number, is_inline, is_large, visits, replaces, *caches, in_parts, rounds_of in forms.tolist():
+    for op, number, is_inline, is_large, visits, replaces, *caches, has_parts, rounds_of in forms.tolist():
         name = OPS[op]
         shape, (metadata, data_too) = (bool(is_inline), bool(is_large), visits, bool(replaces)), map(bool, caches)
-        kind = Kind(name, number, *shape, metadata, data_too, in_parts, rounds_of)
+        kind = Kind(name, number, *shape, metadata, data_too, bool(has_parts), rounds_of)
         if kind not in index:
             index[kind] = len(kinds)
             kinds.append(kind)
@@ -220,7 +221,7 @@ def _requests(
         )
         each = garbage_collector.cycles(trace.op[issued], trace.transfer_bytes[issued], inline[issued])
         # Routes with a collection come after all others, in their order.
-        cycle = Cycle("garbage collection", each, kind_of[issued], len(kinds))
+        cycle = Cycle("garbage collection", each, kind_of[issued], len(network.routes) - len(kinds))
         route = kind_of.copy()
         route[issued] = cycle.route()
     requests = replace(Requests.of(trace, route), cycle=cycle)

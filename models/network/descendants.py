@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.network.network import Network
-from models.network.placement import part_keys
 from models.network.sub_requests import SubRequests
 from models.network.visit_draws import Rows, Visits, draw_visits
 from traces.random_streams import mixed_words, stream_id, uniforms_of
@@ -193,7 +192,7 @@ def _members(
         size[rows] = sub.sizes(parents.size_bytes[mine], at)
         identity[rows] = mixed_words(parents.identity[mine], stream, at.astype(np.uint64))
         key = identity[rows] if sub.new_keys else parents.key_hash[mine]
-        key_hash[rows] = part_keys(key, sub.first + at) if sub.own_keys else key
+        key_hash[rows] = sub.keys(key, sub.first + at)
         if isinstance(sub.route, int):
             route[rows] = sub.route
         else:

@@ -51,7 +51,8 @@ class Network:
         for route in self.routes:
             for visit in route.visits:
                 self._check(visit.station)
-        refuse_cycles([[sub for _, sub in r.starts] for r in self.routes], [group.table for group in self.groups])
+        columns_of = [group.table if self.is_named(group) else None for group in self.groups]
+        refuse_cycles([[sub for _, sub in route.starts] for route in self.routes], columns_of)
         for station in self.stations:
             if station.discipline.is_weighted and len(station.weights) < self.classes:
                 raise ValueError(f"station {station.name!r} needs {self.classes} weights")

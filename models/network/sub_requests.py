@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.network.placement import part_keys
+
 Counts = NDArray[np.int64]
+Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -79,9 +82,11 @@ class SubRequests:
         own_keys: each has a key of its own, which depends on that of the request and on its position; otherwise that of
             the request.
         new_keys: their own keys are different ones for each request, even of the same key: those of new objects.
+        key_step: without own keys, what their key hashes add to that of the request: the first one this, the second one
+            twice as much, and so on. So they can have rows of a placement table in turn.
         cancels: those in progress are cancelled when the visit is over; otherwise they go on.
-        keeps: groups, without a placement table, whose members they have in common with the attempt that starts them,
-            where it has one.
+        keeps: groups whose members their first attempts have in common with the attempt that starts them, where it has
+            one; further attempts go to others, as usual. The members are no columns of a placement table.
         delivers: the first byte of the first one's response is that of the response to the request, unless an earlier
             one was sent: a server reads an object in parts, and sends it meanwhile.
     """
@@ -96,6 +101,7 @@ class SubRequests:
     need: int | None = None
     own_keys: bool = True
     new_keys: bool = False
+    key_step: int = 0
     cancels: bool = False
     keeps: tuple[int, ...] = ()
     delivers: bool = False
@@ -112,6 +118,8 @@ class SubRequests:
             raise ValueError(f"{self}: most limits the number of chunks, so give chunk_bytes")
         if self.new_keys and not self.own_keys:
             raise ValueError(f"{self}: new keys are own keys")
+        if self.key_step and (self.own_keys or self.key_step < 0):
+            raise ValueError(f"{self}: key_step must be at least 0, and 0 if they have own keys")
 
     @property
     def routes(self) -> tuple[int, ...]:
@@ -161,13 +169,19 @@ class SubRequests:
             return np.asarray(np.clip(size_bytes - before, 0, self.chunk_bytes))
         return size_bytes if self.size_bytes is None else np.full(len(size_bytes), self.size_bytes, np.int64)
 
+    def keys(self, key_hash: Words, position: Counts) -> Words:
+        """Return the key hashes of sub-requests at these positions of requests with these ones, same shape."""
+        if self.own_keys:
+            return part_keys(key_hash, position)
+        return key_hash + np.uint64(self.key_step) * (position.astype(np.uint64) + np.uint64(1))
+
 
 def refuse_cycles(starts: list[list[SubRequests]], groups: list[Any]) -> None:
     """Refuse sub-requests of routes that do not exist, or that start one another without end.
 
     Args:
         starts: the sub-requests of each route.
-        groups: the placement table of each group; None: its members are stations.
+        groups: the placement table that has the members of each group as columns; None: they are something else.
 
     Raises:
         ValueError: the first that is wrong.
@@ -176,7 +190,7 @@ def refuse_cycles(starts: list[list[SubRequests]], groups: list[Any]) -> None:
         if not all(0 <= route < len(starts) for route in sub.routes):
             raise ValueError(f"{sub} is of a route that does not exist")
         if any(not 0 <= group < len(groups) or groups[group] is not None for group in sub.keeps):
-            raise ValueError(f"{sub} keeps the member of a group that does not exist, or has a placement table")
+            raise ValueError(f"{sub} keeps the member of a group that does not exist, or has columns for members")
     left = {k: {route for sub in of_route for route in sub.routes} for k, of_route in enumerate(starts)}
     while left:
         leaves = {k for k, of in left.items() if not of & left.keys()}

@@ -137,7 +137,8 @@ class ClientPolicies(Strict):
     multipart: Multipart | None = Field(
         None,
         description="Multipart uploads of large objects; null: each PUT is one request. GETs from MinIO read such "
-        "objects part by part. Timeouts, retries and hedges are those of a whole upload.",
+        "objects part by part. Timeouts, retries and hedges are those of each request of an upload (initiation, parts, "
+        "completion), not of the upload; a replay applies them to the whole upload.",
     )
 
     def policy(self, op: Op) -> Policy:

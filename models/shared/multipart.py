@@ -1,10 +1,8 @@
-"""Multipart uploads: their section of a spec, and the stages of an upload made of those of its parts.
+"""Multipart uploads: their section of a spec, and their requests.
 
-An upload is initiated, its parts are sent, as many at a time as the client has in parallel, and it is completed. Parts
-are modelled in *rounds*: those of a round go through their stages together, and the next round begins when the slowest
-of them is done. So the forks of a part (to drives, replicas, locks) remain forks, and parts that are uploaded at the
-same time queue for each other. A live client begins the next part at once while others go on, so a lone upload of two
-rounds over a full link took 14 % less time than here; with four uploads at the same time, as long (docs/minio-box.md).
+An upload is initiated, its parts are sent, as many at a time as the client has in parallel, and it is completed. Each
+of these requests has a route of its own (`Multipart.requests`). Ceph's parts go through their stages in *rounds*
+instead: those of a round together, and the next round begins when the slowest of them is done.
 """
 
 from __future__ import annotations
@@ -18,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
-from models.network.route import Stage
+from models.network.route import Route, Stage
 from models.network.service_demand import ServiceDemand
-from models.shared.steps import Place, Stages, quiet, revised, with_demands
+from models.network.sub_requests import SubRequests
+from models.shared.steps import Place, Stages, Step, chunked, revised, starts, with_demands
 from traces.errors import InputError
 from traces.spec.field_notes import Basis, Unit
 from traces.spec.units import Bytes, parse_bytes
@@ -71,6 +70,31 @@ class Multipart(Strict):
         """Return the size of the first part of an object, or of the whole object if one request uploads it."""
         return size_bytes if size_bytes <= max(self.threshold, self.part_size) else self.part_size
 
+    def requests(
+        self, at: Place, initiation: int, part: int, completion: int, *, key_step: int, keeps: tuple[int, ...] = ()
+    ) -> Step:
+        """Return the requests of an upload, as its client sends them.
+
+        The initiation has no bytes. As many parts are in progress as the client uploads at the same time, and the next
+        one begins when any of them has ended; when one fails, the client gives the others up. The completion has the
+        size of the object, so that its work may depend on the number of parts; its body is not the object.
+
+        Args:
+            at: an infinite server, where the upload waits for them.
+            initiation, part, completion: indices of their routes.
+            key_step: what tells the parts' rows of a placement table apart, see `SubRequests`.
+            keeps: groups whose members all have in common.
+        """
+        begun, ended = (
+            starts(at, SubRequests(route, size_bytes=size, own_keys=False, keeps=keeps))
+            for route, size in ((initiation, 0), (completion, None))
+        )
+        parts = chunked(
+            at, self.part_size, part, parallel=self.parallel, own_keys=False, key_step=key_step, keeps=keeps,
+            cancels=True,
+        )  # fmt: skip
+        return begun + parts + ended
+
     def simulated(self, parts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return these numbers of parts, the same for all that are too many to be simulated singly, same shape."""
         return np.minimum(parts, max(_SIMULATED_PARTS, self.parallel) + 1)
@@ -83,16 +107,6 @@ class Multipart(Strict):
             part: the stages of the PUT of one part, whose demands are those of a request of its size.
         """
         return self._rounds(count, part, self.parallel)
-
-    def download(self, count: int, part: Stages) -> Stages:
-        """Return the stages of the parts of an object that is read, one part after the other.
-
-        Args:
-            count: number of parts, as from `simulated`.
-            part: the stages of the GET of one part; the first one delivers the first byte.
-        """
-        stages = self._rounds(count, part, 1)
-        return stages[: len(part)] + quiet(stages[len(part) :])
 
     def _rounds(self, count: int, part: Stages, size: int) -> Stages:
         """Return the stages of all parts, as many at a time as `size` says."""
@@ -111,6 +125,43 @@ class Multipart(Strict):
         most = max(_SIMULATED_PARTS, self.parallel)
         stands_for = most if count > most else 0
         return [partial(PartOfUpload.wrap, self.part_size, number, stands_for) for number in range(min(count, most))]
+
+
+class SubRoutes:
+    """Numbers the routes of sub-requests after those of requests.
+
+    Attributes:
+        all: the routes, in order.
+    """
+
+    def __init__(self, first: int):
+        """`first`: index of the first one in the network."""
+        self._first = first
+        self.all: list[Route] = []
+
+    def add(self, route: Route) -> int:
+        """Return the index of a route in the network; equal ones have one."""
+        if route not in self.all:
+            self.all.append(route)
+        return self._first + self.all.index(route)
+
+
+def in_parts(multipart: Multipart | None, object_bytes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether objects are uploaded in parts, same shape.
+
+    Args:
+        multipart: how clients upload objects; None: by one request.
+        object_bytes: size of the object of each request, or of what it reads; 0: parts make no difference to it.
+
+    Raises:
+        InputError: an object has more parts than S3 allows.
+    """
+    if multipart is None:
+        return np.zeros(len(object_bytes), bool)
+    try:
+        return multipart.parts(object_bytes) > 0
+    except ValueError as error:
+        raise InputError(str(error)) from error
 
 
 def simulated_parts(multipart: Multipart | None, object_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -227,8 +278,13 @@ def further(stages: Iterable[Stage], slots: Place | None) -> Stages:
 
 
 def without_body(stages: Iterable[Stage]) -> Stages:
-    """Return the stages of a request without a body, from those of one whose body is the object."""
-    return with_demands(stages, partial(PartOfUpload.wrap, 0, 0, 0))
+    """Return the stages of a request without a body, whatever its size, from those of one whose body is the object."""
+    nothing = np.zeros(1, np.int64)
+
+    def empty(demand: ServiceDemand) -> ServiceDemand:
+        return ServiceDemand(constant=float(demand.mean_s(nothing)[0]), distribution=demand.distribution)
+
+    return with_demands(stages, empty)
 
 
 def _joined(stages: Sequence[Stage]) -> Stage:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 from models.network.route import Chance, Stage, Visit
 from models.network.service_demand import NOTHING, ServiceDemand
@@ -106,17 +107,17 @@ def hold(pool: Place, *steps: Step) -> Step:
 # Sub-requests.
 
 
-def chunked(at: Place, size_bytes: int, route: int, *, parallel: int | None = None, delivers: bool = False) -> Step:
-    """Return the transfer of a request's bytes in chunks, each a sub-request with a key of its own.
+def chunked(at: Place, size_bytes: int, route: int, *, parallel: int | None = None, **more: Any) -> Step:
+    """Return the transfer of a request's bytes in chunks, each of them a sub-request.
 
     Args:
         at: an infinite server, where the request waits for them.
         size_bytes: of each chunk but the last.
         route: index of the chunks' route.
         parallel: maximum number of chunks in progress; None: all.
-        delivers: the first byte of the first chunk is that of the response.
+        more: further properties of `SubRequests`, such as `delivers`.
     """
-    return starts(at, SubRequests(route, size_bytes, parallel=parallel, delivers=delivers))
+    return starts(at, SubRequests(route, size_bytes, parallel=parallel, **more))
 
 
 def starts(at: Place, requests: SubRequests) -> Step:

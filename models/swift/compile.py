@@ -17,7 +17,7 @@ from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.placement import key_hashes
 from models.shared.background import with_background
-from models.shared.multipart import simulated_parts
+from models.shared.multipart import in_parts
 from models.swift.cluster.epochs import epochs_of
 from models.swift.cluster.places import Places
 from models.swift.cluster.stations import Stations, slowdowns
@@ -52,12 +52,13 @@ def compile(spec: SwiftSpec, trace: Trace, waiting: float | None = None) -> tupl
     places = Places(spec, stations, containers)
     kinds, kind_of = _kinds(spec, trace)
     builder = LargeObjects(spec, stations, places)
-    routes = tuple(builder.route(kind) for kind in kinds)
+    routes = builder.routes(kinds)
     scenario = (*places.scenario, *slowdowns(spec, stations))
     network_groups = (*places.groups, *stations.clients.groups)
     network = Network(tuple(stations.all), routes, places.tables, network_groups, scenario)
     requests = Requests.of(trace, kind_of)
-    requests = replace(requests, key_hash=places.row_hashes(requests.key_hash, container[slice(trace.issued)]))
+    key_hash = places.row_hashes(requests.key_hash, container[slice(trace.issued)])
+    requests = replace(requests, key_hash=key_hash, size_bytes=_moved_bytes(kinds, trace, requests))
     network, requests = with_maintenance(spec, stations, places, trace, network, requests)
     return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
 
@@ -89,13 +90,11 @@ def _kinds(spec: SwiftSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]
     drives, data = spec.drives, spec.data_pieces
     get, put = trace.op == GET, trace.op == PUT
     accesses, directories = np.ones(len(trace), np.int64), np.ones(len(trace), np.int64)
-    read_bytes, written_bytes, parts = trace.transfer_bytes, trace.size_bytes, np.zeros(len(trace), np.int64)
-    if (multipart := spec.client.multipart) is not None:
-        parts = simulated_parts(multipart, np.where(np.isin(trace.op, (GET, PUT, DELETE)), trace.size_bytes, 0))
-        read_parts = multipart.simulated(np.maximum(-(-read_bytes // multipart.part_size), 1))
-        parts = np.where(get & (parts > 0), read_parts, parts)
+    read_bytes, written_bytes, multipart = trace.transfer_bytes, trace.size_bytes, spec.client.multipart
+    parts = in_parts(multipart, np.where(np.isin(trace.op, (GET, PUT, DELETE)), trace.size_bytes, 0))
+    if multipart is not None:
         read_bytes, written_bytes = (
-            np.where(parts > 0, np.minimum(each, multipart.part_size), each) for each in (read_bytes, written_bytes)
+            np.where(parts, np.minimum(each, multipart.part_size), each) for each in (read_bytes, written_bytes)
         )
     accesses[get] = _accesses(read_bytes[get], data, drives.read_size)
     if drives.write_size:
@@ -105,12 +104,18 @@ def _kinds(spec: SwiftSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]
     numbers = []
     for op, visits, synced, segments in forms.tolist():
         name = OPS[op]
-        kind = Kind(name, visits, synced, segments)
+        kind = Kind(name, visits, synced, bool(segments))
         if kind not in index:
             index[kind] = len(kinds)
             kinds.append(kind)
         numbers.append(index[kind])
     return kinds, np.array(numbers, np.int32)[which] if numbers else np.zeros(0, np.int32)
+
+
+def _moved_bytes(kinds: list[Kind], trace: Trace, requests: Requests) -> NDArray[np.int64]:
+    """Return the sizes of requests, shape (n,): that of the object where a DELETE is for all of its segments."""
+    issued, has_segments = slice(trace.issued), np.array([kind.in_parts for kind in kinds])[requests.route]
+    return np.where(has_segments & (trace.op[issued] == DELETE), trace.size_bytes[issued], requests.size_bytes)
 
 
 def _accesses(size_bytes: NDArray[np.int64], pieces: int, access_bytes: int) -> NDArray[np.int64]:

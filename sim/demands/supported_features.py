@@ -53,6 +53,7 @@ _COUNTED: dict[type[Any], set[str]] = {
         "need",
         "own_keys",
         "new_keys",
+        "key_step",
         "cancels",
         "keeps",
         "delivers",

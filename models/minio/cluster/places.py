@@ -157,6 +157,22 @@ class Places:
         per_node = np.uint64(len(self.tables[pool].keyed))
         return np.asarray(turn * per_node + key_hash % per_node, np.uint64)
 
+    @property
+    def spreads_uploads(self) -> bool:
+        """Whether the requests of an upload go to several coordinators: each is sent on by a proxy, or by DNS.
+
+        A client that uses the hosts in turn, such as warp, does so upload by upload.
+        """
+        return self.spec.balance in ("proxy", "dns")
+
+    def rows_to_next(self, pool: int) -> int:
+        """Return the rows of a pool's table from those of a coordinator to those of the next one; 0: key has none."""
+        return 0 if self.bound or len(self.coordinators) == 1 else len(self.tables[pool].keyed)
+
+    def coordinator_groups(self, pool: int) -> tuple[int, ...]:
+        """Return the group of a pool's coordinators; none if the key has the coordinator."""
+        return (pool,) if self.bound else ()
+
     def _place(self, pool: int, *part: int | str) -> Member | Bound:
         column = self._positions[pool][part]
         return Bound(pool, column, part) if self.bound else Member(pool, column, part)

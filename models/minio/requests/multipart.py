@@ -1,38 +1,69 @@
-"""Objects in parts on MinIO as stages: cmd/erasure-multipart.go and cmd/object-multipart-handlers.go at 7aac2a2c.
+"""Objects in parts on MinIO as routes: cmd/erasure-multipart.go and cmd/object-multipart-handlers.go at 7aac2a2c.
 
+An upload is several requests of S3: the initiation, a PUT for each part, and the completion.
 As the log of the drives shows: the upload has an xl.meta of its own on all drives of the object's set, which each part
 and the completion read again. A part is written like an object, and a small file with its metadata after it. The
-completion reads these files on all drives, and writes the object's xl.meta. A GET reads the files of the parts one
-after the other (getObjectWithFileInfo in cmd/erasure-object.go).
+completion reads these files on all drives, and writes the object's xl.meta. A GET is one request, whose node reads the
+files of the parts one after the other (getObjectWithFileInfo in cmd/erasure-object.go).
 """
 
 from __future__ import annotations
 
+from models.minio.cluster.places import Places
+from models.minio.cluster.stations import Stations
 from models.minio.requests.accesses import small
+from models.minio.requests.request import Kind
 from models.minio.requests.routes import Builder
 from models.minio.spec.release import looks_up
-from models.shared.multipart import further, without_body
-from models.shared.steps import Stages, changed, fan_out, joined
+from models.minio.spec.spec import MinioSpec
+from models.network.route import Route, words
+from models.shared.multipart import Multipart, SubRoutes, without_body
+from models.shared.steps import Stages, Step, chunked, fan_out, in_series, instant
 
 
-class Upload(Builder):
-    """Builds the stages of a multipart upload, whose kind is that of a PUT of one part.
+class _InParts(Builder):
+    """Builds the route of requests for objects in parts, whose kind is otherwise that of one part."""
+
+    def __init__(self, spec: MinioSpec, stations: Stations, places: Places, kind: Kind, started: SubRoutes):
+        """`started` gets the routes of sub-requests."""
+        super().__init__(spec, stations, places, kind)
+        assert self.client.multipart is not None
+        self.multipart: Multipart = self.client.multipart
+        self._start = started.add
+
+    def _one_by_one(self, part: Route, *, delivers: bool = False) -> Step:
+        """The work of the node on all parts, one after the other."""
+        return chunked(
+            self.stations.latency, self.multipart.part_size, self._start(part), parallel=1, own_keys=False,
+            keeps=self.places.coordinator_groups(self.kind.pool), delivers=delivers,
+        )  # fmt: skip
+
+
+class Upload(_InParts):
+    """Builds the route of a multipart upload.
 
     Each request of the upload takes the CPU time of a PUT, the initiation and the completion that without bytes
-    (assumed).
+    (assumed). A proxy or DNS sends each to a node of its own.
     """
 
-    def stages(self) -> Stages:
-        """Return the stages of the upload: initiation, parts, completion."""
-        assert self.client.multipart is not None
-        slots = self.places.head_place(self.kind.pool, "slots")
-        part, completed = further(self._part_uploaded(), slots), further(self._completed(), slots)
-        return self._initiated() + self.client.multipart.upload(self.kind.parts, part) + completed
+    def route(self) -> Route:
+        """Return the route of the upload, which waits for its requests and has no timeout of its own."""
+        requests = ("initiation", self._initiated()), ("part", self._part_uploaded()), ("completion", self._completed())
+        routes = [Route("PUT", stages, policy=self.policy, variant=self._named(name)) for name, stages in requests]
+        places, pool, spreads = self.places, self.kind.pool, self.places.spreads_uploads
+        sent = self.multipart.requests(
+            self.stations.latency, *map(self._start, routes), key_step=places.rows_to_next(pool) if spreads else 0,
+            keeps=() if spreads else places.coordinator_groups(pool),
+        )  # fmt: skip
+        bound = instant(places.head_place(pool, "heal wait")) if places.bound and not spreads else ()
+        return Route("PUT", in_series(bound, sent), variant=self.kind.variant)
+
+    def _named(self, request: str) -> str:
+        return words(self.kind.variant, request)
 
     def _initiated(self) -> Stages:
         """The xl.meta of the upload is written on all drives."""
-        written = self._elsewhere() + self._hung_call() + self._metadata_writes()
-        return without_body(self._request()) + written + without_body(self._finish())
+        return self._request() + self._elsewhere() + self._hung_call() + self._metadata_writes() + self._finish()
 
     def _part_uploaded(self) -> Stages:
         """A part is uploaded; its handler reads the metadata of the upload, and PutObjectPart reads them again."""
@@ -58,22 +89,23 @@ class Upload(Builder):
         return self._find(always=True, again=True)
 
     def _parts_read(self) -> Stages:
-        """The metadata of all parts are read on all drives, by one call to each."""
+        """The metadata of all parts are read on all drives, by one call to each: one file after the other."""
         demand = small(self.read)
         if self.pool.hosts.page_cache.present or not demand.takes_time:
             return self._calls(self.call.without_bytes)
-        assert self.client.multipart is not None
         read = self._accesses(demand, small(self.drives.read_latency))
-        of_parts = self.client.multipart.demands(self.kind.parts)
-        return fan_out(
-            self._at(p, joined(changed(read(p), of_part) for of_part in of_parts)) for p in range(self.layout.size)
-        )
+        pool = f"pool {self.kind.pool}" * (self.kind.pool > 0)
+        branches = []
+        for p in range(self.layout.size):
+            file = Route("PUT", in_series(read(p)), variant=words("metadata of a part", pool))
+            branches.append(self._at(p, self._one_by_one(file)))
+        return fan_out(branches)
 
 
-class Download(Builder):
-    """Builds the stages of a GET of an object in parts, whose kind is that of one part."""
+class Download(_InParts):
+    """Builds the route of a GET of an object in parts."""
 
     def fetched(self) -> Stages:
-        """Return the stages of all parts: each begins when all bytes of the one before are sent."""
-        assert self.client.multipart is not None
-        return self.client.multipart.download(self.kind.parts, super().fetched())
+        """Return the stage in which all parts are read and sent, each when all bytes of the one before are sent."""
+        part = Route("GET", super().fetched(), variant=words(self.kind.variant, "part"))
+        return in_series(self._one_by_one(part, delivers=True))

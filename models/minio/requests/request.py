@@ -25,7 +25,7 @@ class Kind:
         large: whether it has several blocks, which pass links and drives at the same time.
         accesses: of a drive that has a shard.
         rounds: how often a GET or PUT waits for acknowledgements of its bytes, if links have queues.
-        parts: of an object in parts, of which `large` and `accesses` describe one; 0: it has none.
+        in_parts: whether the object is in parts, of which `large` and `accesses` describe one.
         overwrites: whether a PUT replaces an object.
         metadata_cached: whether the page caches have the object's metadata.
         data_cached: whether they have all that a GET reads after that.
@@ -39,7 +39,7 @@ class Kind:
     overwrites: bool = False
     metadata_cached: bool = False
     data_cached: bool = False
-    parts: int = 0
+    in_parts: bool = False
     rounds: int = 0
 
     @property
@@ -52,7 +52,7 @@ class Kind:
             "overwrite" * self.overwrites,
             "with cached metadata" * self.metadata_cached,
             "cached" * self.data_cached,
-            f"in {self.parts} parts" * (self.parts > 0),
+            "in parts" * self.in_parts,
             f"{self.rounds} rounds" * (self.rounds > 0),
             f"pool {self.pool}" * (self.pool > 0),
         )
@@ -68,7 +68,7 @@ class Request:
     """A kind of request on the stations of a spec.
 
     Attributes:
-        kind, op: of the request.
+        kind, op, policy: of the request.
         call: CPU time of each side of a call between nodes.
         queued: whether links have queues.
         limited: whether the hosts of any pool have links of limited bandwidth.
@@ -83,7 +83,7 @@ class Request:
     def __init__(self, spec: MinioSpec, stations: Stations, places: Places, kind: Kind):
         self.spec, self.stations, self.places = spec, stations, places
         self.hosts, self.client = spec.hosts, spec.client
-        self.kind, self.op = kind, kind.op
+        self.kind, self.op, self.policy = kind, kind.op, spec.client.policy(kind.op)
         self.call = self.hosts.at_speed(self.hosts.internode.call)
         self.limited = any(pool.hosts.nic for pool in stations.pools)
         self.queued = spec.network.queue > 0

@@ -19,7 +19,7 @@ from models.minio.requests.accesses import Accesses, small
 from models.minio.requests.parts import MESSAGE_BYTES, METADATA_BYTES, PartDemand, longest_s
 from models.minio.requests.request import Branches
 from models.minio.spec.release import looks_up
-from models.network.route import Chance
+from models.network.route import Chance, Route
 from models.network.service_demand import NOTHING, ServiceDemand
 from models.shared.steps import (
     Place,
@@ -53,7 +53,11 @@ _LIST_VISITS = 8  # the reads of a page are simulated in as many visits to each 
 
 
 class Builder(Accesses):
-    """Builds the stages of one kind of request."""
+    """Builds the route of one kind of request."""
+
+    def route(self) -> Route:
+        """Return the route of the kind."""
+        return Route(self.op, self.stages(), policy=self.policy, variant=self.kind.variant)
 
     def stages(self) -> Stages:
         """Return the stages of the kind."""

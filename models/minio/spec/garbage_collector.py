@@ -87,8 +87,8 @@ class GarbageCollector(Strict):
             allocated[selected] = allocation.bytes_of(size_bytes[selected])
         return allocated / self.allocation_interval
 
-    def with_collections(self, routes: Sequence[Route], host_cpu: Place, cores: int, latency: int) -> tuple[Route, ...]:
-        """Return the routes, then one more for each, for requests that begin a collection and do not wait for it.
+    def collecting(self, routes: Sequence[Route], host_cpu: Place, cores: int, latency: int) -> tuple[Route, ...]:
+        """Return a route for each one, for requests that begin a collection and do not wait for it; none without them.
 
         Args:
             routes: routes of requests that begin no collection.
@@ -97,13 +97,12 @@ class GarbageCollector(Strict):
             latency: an infinite server.
         """
         if not self.mark_work:
-            return tuple(routes)
+            return ()
         workers = max(1, round(_FRACTION_OF_CORES * cores))
         quanta = math.ceil(self.mark_work / workers / _QUANTUM_S)
         work = use(host_cpu, ServiceDemand(constant=self.mark_work / workers / quanta)) * quanta
         collection = detached(latency, [work] * workers)
-        collecting = (
+        return tuple(
             replace(route, stages=collection + route.stages, variant=words(route.variant, COLLECTING))
             for route in routes
         )
-        return (*routes, *collecting)

@@ -3,16 +3,15 @@
 A row of the object table is a partition with an order in which a proxy tries its drives, which it shuffles for each
 request; a row of the container table is a container. A block of columns is an epoch: the present one is chosen when an
 attempt begins. A block has the servers in the order in which a GET tries them, then those to which a PUT sends a piece
-each. In the place of what a request does not visit there is an open gate. For the segments of large objects, a block
-has the columns of other partitions, too.
+each. In the place of what a request does not visit there is an open gate.
 
 A request has one hash for both tables: their numbers of rows have no common divisor.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,7 @@ _HEAD = ("reads", "writes")
 _SERVER = ("conn timeout", "node timeout", "absent", "latency", "worker", "threads", "cpu", "drive", "in", "out")
 _UPDATE = ("conn timeout", "latency", "cpu", "database")
 
-_SEGMENTS = 4  # of a large object that are in different partitions; the others are in these, too
+_APART = (5**0.5 - 1) / 2  # of the ring, from the partition of a segment to that of the next one
 
 OBJECTS, CONTAINERS, PROXIES = range(3)
 """Placement tables and groups, in order; there are fewer groups without faults, or with one proxy."""
@@ -52,7 +51,6 @@ class Places:
         self.epochs = epochs_of(spec)
         self.bound = self.epochs != (Epoch(),)
         self.scenario: list[Action] = []
-        self._segments = _SEGMENTS if spec.client.multipart is not None else 0
         self.hedged = spec.pieces - spec.data_pieces if spec.proxies.concurrent_gets else 0
         self._silences = silences_of(spec)
         self._gates = [self._gate(n, s.at_s, s.until_s) for n, s in enumerate(self._silences)]
@@ -105,15 +103,22 @@ class Places:
         """Return a part of the server to which a PUT sends a piece."""
         return self._objects.at("write", position, part)
 
-    def of_segment(self, station: int | Member | Bound, number: int) -> int | Member | Bound:
-        """Return the same place for a segment of a large object."""
-        if not isinstance(station, Member | Bound):
-            return station
-        of = station.table if isinstance(station, Member) else station.group if self.bound else None
-        if of != OBJECTS:
-            return station
-        column = self._objects.at("segment", number % self._segments, *station.part)
-        return replace(column, part=("segment", number, *station.part))
+    @property
+    def proxies(self) -> tuple[int, ...]:
+        """The group of the proxies; none if there is one proxy."""
+        return () if self._proxies is None else (self._proxies,)
+
+    @property
+    def segment_step(self) -> int:
+        """What the key hash of a segment adds to that of the one before, and the first one's to that of the object.
+
+        So a segment has the order of drives and the container of the object, and a partition of its own: the steps go
+        through all partitions.
+        """
+        objects, containers = (len(table) for table in self.tables)
+        partitions, orders = len(self.ring), len(self._orders)
+        apart = next(n for n in itertools.count(max(1, int(_APART * partitions))) if math.gcd(n, partitions) == 1)
+        return containers * (apart * orders * pow(containers, -1, objects) % objects if objects > 1 else 0)
 
     def update(self, position: int, part: str) -> Member | Bound:
         """Return a part of the server of a container's replica that the object server of a piece updates."""
@@ -141,15 +146,14 @@ class Places:
     # Tables.
 
     def _object_columns(self) -> list[Indices]:
-        """Return the names of the columns of an object's partition, then those of the partitions of segments."""
+        """Return the names of the columns of an object's partition."""
         spec, parts = self.spec, (*_SERVER, *self.answers())
-        columns: list[Indices] = [
+        return [
             *((part,) for part in _HEAD),
             *(("grace", number) for number in range(spec.pieces - spec.protection.write_quorum)),
             *numbered("read", self._readers, parts),
             *numbered("write", spec.pieces, parts),
         ]
-        return columns + [("segment", n, *column) for n in range(self._segments) for column in columns]
 
     @property
     def _readers(self) -> int:
@@ -161,9 +165,7 @@ class Places:
         by_order = [self._readers_of(ring[:, : spec.pieces][:, order], epoch) for order in self._orders]
         rows = [np.column_stack([refused, writes, graces, reads, writers]) for reads, refused in by_order]
         # The orders of a partition come one after the other.
-        block = np.stack(rows, axis=1).reshape(partitions * len(self._orders), -1)
-        apart = len(block) // (_SEGMENTS + 1) + 1
-        return np.hstack([np.roll(block, -n * apart, axis=0) for n in range(1 + self._segments)]).astype(np.int32)
+        return np.stack(rows, axis=1).reshape(partitions * len(self._orders), -1).astype(np.int32)
 
     def _writers(self, ring: Table, epoch: Epoch) -> tuple[Table, Table, Table]:
         """Return the columns of the servers that pieces are written to, whether there are too few, and `grace`."""

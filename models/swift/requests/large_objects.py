@@ -10,11 +10,11 @@ at a time, and then the manifest; the accesses of each are those in the logs of 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
-from models.network.route import Visit
-from models.shared.multipart import Multipart, PartOfUpload, further, without_body
-from models.shared.steps import Stages, in_series, quiet, revised
+from models.network.route import Route
+from models.shared.multipart import Multipart, SubRoutes, without_body
+from models.shared.steps import Stages, chunked, in_series, quiet
 from models.swift.requests.routes import Kind, Routes
 from traces.operations import Op
 
@@ -27,62 +27,67 @@ class LargeObjects(Routes):
     Each request takes the CPU times of its operation, and those within it likewise (assumed).
     """
 
-    def _stages(self, kind: Kind) -> Stages:
-        if not kind.parts:
-            return super()._stages(kind)
-        match kind.op:
-            case "PUT":
-                return self._uploaded(kind)
-            case "DELETE":
-                return self._removed(kind)
-            case _:
-                return self._read(kind)
+    def routes(self, kinds: Sequence[Kind]) -> tuple[Route, ...]:
+        """Return the routes of kinds of requests, then those of their sub-requests."""
+        self._started = SubRoutes(len(kinds))
+        found = [self._uploaded(kind) if kind.in_parts and kind.op == "PUT" else self.route(kind) for kind in kinds]
+        return (*found, *self._started.all)
 
-    def _uploaded(self, kind: Kind) -> Stages:
-        new = max(2, kind.directories)
+    def _stages(self, kind: Kind) -> Stages:
+        if not kind.in_parts:
+            return super()._stages(kind)
+        return self._removed() if kind.op == "DELETE" else self._read(kind)
+
+    def _uploaded(self, kind: Kind) -> Route:
+        """An upload, which waits for its requests and has no timeout of its own."""
+        new, policy = max(2, kind.directories), self.spec.client.policy("PUT")
         marker, segment, manifest = (
             self.stored(Kind("PUT", accesses, directories))
             for accesses, directories in ((0, new), (kind.accesses, new), (1, kind.directories))
         )
         request, looked_up = self._request("PUT", "writes"), self._within("HEAD", "reads", self.fetched(Kind("HEAD")))
-        initiated = without_body(request + marker + self._respond())
-        part = further(request + looked_up + segment + self._respond(), None)
-        segments = self._of_segments(kind.parts, self.client.parallel, part)
-        begun, found = further(request, None) + looked_up, self._of_segments(kind.parts, _AT_ONCE, looked_up)
+        found = self._segments(Route("HEAD", looked_up, variant="of a segment"), _AT_ONCE)
         ended = manifest + self._within("DELETE", "writes", self.deleted()) + self._respond()
-        return initiated + segments + without_body(begun) + found + without_body(ended)
+        requests = {
+            "initiation": request + marker + self._respond(),
+            "part": request + looked_up + segment + self._respond(),
+            "completion": request + looked_up + found + without_body(ended),
+        }
+        routes = [
+            Route("PUT", stages, policy=policy, variant=f"{kind.variant} {name}") for name, stages in requests.items()
+        ]
+        started, step = map(self._started.add, routes), self.places.segment_step
+        sent = self._multipart.requests(self.stations.latency, *started, key_step=step)
+        return Route("PUT", in_series(sent), variant=kind.variant)
 
     def _read(self, kind: Kind) -> Stages:
         manifest = quiet(without_body(self._request("GET", "reads") + self.fetched(Kind("GET"))))
         segment = self._within("GET", "reads", self.fetched(Kind("GET", kind.accesses)))
-        segments = self._of_segments(kind.parts, 1, segment)
-        return manifest + segments[: len(segment)] + quiet(segments[len(segment) :]) + self._respond()
+        read = Route("GET", segment, variant=f"{kind.variant} segment")
+        return manifest + self._segments(read, 1, delivers=True) + self._respond()
 
-    def _removed(self, kind: Kind) -> Stages:
+    def _removed(self) -> Stages:
         looked_up = self._within("HEAD", "reads", self.fetched(Kind("HEAD")))
         read = self._within("GET", "reads", self.fetched(Kind("GET")))
-        within, removed = quiet(without_body(looked_up + read)), self._within("DELETE", "writes", self.deleted())
-        segments = self._of_segments(kind.parts, _AT_ONCE, removed)
-        return self._request("DELETE", "writes") + within + segments + without_body(removed) + self._respond()
+        within = quiet(without_body(looked_up + read))
+        removed = without_body(self._within("DELETE", "writes", self.deleted()))
+        segments = self._segments(Route("DELETE", removed, variant="of a segment"), _AT_ONCE)
+        return self._request("DELETE", "writes") + within + segments + removed + self._respond()
 
     @property
-    def client(self) -> Multipart:
+    def _multipart(self) -> Multipart:
         """How clients upload."""
         assert self.spec.client.multipart is not None
         return self.spec.client.multipart
 
     def _within(self, op: Op, quorum: str, stages: Stages) -> Stages:
         """A request of the proxy to itself."""
-        return further(in_series(self._begun(op, quorum)) + stages, None)
+        return in_series(self._begun(op, quorum)) + stages
 
-    def _of_segments(self, parts: int, at_once: int, stages: Stages) -> Stages:
-        """The stages of all segments, of which a client sends or reads several at the same time.
-
-        The visits of each are to the servers of another partition.
-        """
-
-        def of_segment(visit: Visit) -> Visit:
-            assert isinstance(visit.demand, PartOfUpload)
-            return replace(visit, station=self.places.of_segment(visit.station, visit.demand.number))
-
-        return revised(self.client.model_copy(update={"parallel": at_once}).upload(parts, stages), of_segment)
+    def _segments(self, route: Route, at_once: int, *, delivers: bool = False) -> Stages:
+        """The requests of the proxy to itself for all segments, which are in other partitions."""
+        segments = chunked(
+            self.stations.latency, self._multipart.part_size, self._started.add(route), parallel=at_once,
+            own_keys=False, key_step=self.places.segment_step, keeps=self.places.proxies, delivers=delivers,
+        )  # fmt: skip
+        return in_series(segments)

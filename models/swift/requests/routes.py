@@ -61,13 +61,13 @@ class Kind:
     Attributes:
         accesses: to each drive for the bytes of an object's piece.
         directories: directories that a PUT syncs.
-        parts: of a large object, as `Multipart.simulated` has them; 0: it is a single object.
+        in_parts: whether the object is a large one, of which the other properties describe a part.
     """
 
     op: Op
     accesses: int = 1
     directories: int = 1
-    parts: int = 0
+    in_parts: bool = False
 
     @property
     def variant(self) -> str:
@@ -75,7 +75,7 @@ class Kind:
         return words(
             f"{self.accesses} accesses" * (self.accesses > 1),
             {1: "", 2: "new name", 3: "new suffix"}[self.directories],
-            f"in {self.parts} parts" * (self.parts > 0),
+            "in parts" * self.in_parts,
         )
 
 

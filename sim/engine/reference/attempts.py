@@ -81,9 +81,10 @@ class Attempts:
         attempt = request.open[number] = Attempt(request, number, self.clock._now)
         if self.paths:
             attempt.path_s = [0.0] * (1 + 2 * len(self.roles))
-        if request.family is not None:
+        if request.family is not None and number == 0:
             for group, member in request.family.members.items():
                 attempt.bindings[group] = member
+                request.taken.setdefault(group, []).append(member)
                 self.balancers[group].bind(request.key_hash, member)
         if request.route.policy.timeout_s < math.inf:
             self.clock.at(self.clock._now + request.route.policy.timeout_s, self._time_out, attempt)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from models.minio.server_part import SERVER_PART
 from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
 from tests.models.minio.test_cluster import MIB, cluster, ran
+from tests.profiles import examples
 from tests.small_traces import trace_of
 
 READ_S, WRITE_S, COMMIT_S = 8e-3, 6e-3, 5e-4
@@ -45,19 +49,37 @@ def test_an_upload_by_hand(parts, parallel):
 
 
 def test_parts_in_parallel_take_less_time_by_hand():
-    """Drives serve four accesses at a time: five parts are two rounds, and those of a drive are read in turn."""
+    """Drives serve four accesses at a time; the fifth part begins after the first. Files are read in turn."""
     spec = alone({"part_size": "5MiB", "parallel": 4}, depth=4)
     expected = DURABLE_S + 2 * (2 * READ_S + 2 * DURABLE_S) + 6 * READ_S + DURABLE_S
     assert end_s(spec, 25 * MIB) == pytest.approx(expected)
 
 
-def test_each_part_stands_for_several_if_there_are_many():
-    """Of 160 parts 16 are simulated, in 4 rounds; each takes ten times as long."""
+def test_a_part_begins_when_another_one_has_ended():
+    """The link is full all the time: parts are received while others read and write metadata."""
+    byte_s, size = 1e-7, 80 * MIB
+    took_s = [
+        end_s(
+            alone({"part_size": "5MiB", "parallel": parallel}, depth=4, network={"bandwidth": 1 / byte_s},
+                  hosts={"nic": 1e12}), size,
+        )
+        for parallel in (1, 4)
+    ]  # fmt: skip
+    part_s = 5 * MIB * byte_s
+    ends_s = DURABLE_S + 17 * READ_S + DURABLE_S
+    first_s, last_s = 2 * READ_S, 2 * DURABLE_S
+    assert took_s[0] == pytest.approx(ends_s + 16 * (part_s + first_s + last_s), rel=0.02)
+    assert took_s[1] == pytest.approx(ends_s + 16 * part_s + first_s + last_s, rel=0.02)
+
+
+def test_all_parts_of_large_uploads_are_simulated():
+    """Uploads of all sizes have the same routes."""
     spec = alone({"part_size": "5MiB", "parallel": 4}, depth=4)
     expected = DURABLE_S + 40 * (2 * READ_S + 2 * DURABLE_S) + 161 * READ_S + DURABLE_S
     assert end_s(spec, 800 * MIB) == pytest.approx(expected)
     network, _ = compile_spec(spec, trace_of(["PUT"] * 2, ["a", "b"], size_bytes=[800 * MIB, 5000 * MIB]))
-    assert [route.name for route in network.routes[6:]] == ["PUT in 17 parts"], "one route for all that are too many"
+    names = [route.name for route in network.routes[6:] if "metadata" not in route.name]
+    assert names == ["PUT in parts", "PUT in parts initiation", "PUT in parts part", "PUT in parts completion"]
 
 
 @pytest.mark.parametrize(("size", "in_parts"), [(16 * MIB, False), (16 * MIB + 1, True)])
@@ -116,8 +138,8 @@ def test_a_range_reads_the_parts_that_it_needs(size, length, parts):
     spec = cluster(client={"multipart": {"part_size": "5MiB", "threshold": "5MiB"}})
     trace = trace_of(["GET"], ["k"], size_bytes=size * MIB, range_start_bytes=0, range_bytes=length * MIB)
     network, requests = compile_spec(spec, trace)
-    name = network.routes[requests.route[0]].name
-    assert name.endswith(f" in {parts} parts") if parts else "parts" not in name
+    descendants = Program.of(network, requests, 0).draw(0, 1).descendants
+    assert (len(descendants.route) if descendants else 0) == parts
 
 
 def test_page_caches_have_the_metadata_of_an_upload():
@@ -128,14 +150,20 @@ def test_page_caches_have_the_metadata_of_an_upload():
     assert end_s(read, 10 * MIB) - end_s(cached, 10 * MIB) == pytest.approx((2 * 2 + 3) * READ_S)
 
 
-def test_an_upload_takes_one_slot():
-    """Two uploads at the same time on a host that admits two requests: neither is refused, nor waits forever."""
-    for release in ("2025-09-07", "2023-01-01"):
-        spec = alone({"part_size": "5MiB", "parallel": 4}, hosts={"max_requests": 2}, release=release)
-        trace = trace_of(["PUT"] * 2, ["a", "b"], size_bytes=40 * MIB)
+def test_each_request_of_an_upload_takes_a_slot():
+    """Two uploads on a host that admits two requests: the parts take turns, and an upload holds no slot meanwhile."""
+    multipart, limit = {"part_size": "5MiB", "parallel": 4}, {"max_requests": 2}
+    trace = trace_of(["PUT"] * 2, ["a", "b"], size_bytes=40 * MIB)
+    waits, refuses = (alone(multipart, hosts=limit, release=release) for release in ("2023-01-01", "2025-09-07"))
+    retries = {"multipart": multipart, "retry": {"retries": 30, "backoff": "10ms", "backoff_max": "100ms"}}
+    retried = refuses.model_copy(update={"client": type(refuses.client).model_validate(retries)})
+    for spec, fails in ((waits, False), (refuses, True), (retried, False)):
         network, requests = compile_spec(spec, trace)
         outcome = compiled_engine.run(Program.of(network, requests, 0))
-        assert not outcome.failure.any() and np.isfinite(outcome.end_s).all()
+        assert np.isfinite(outcome.end_s).all() and outcome.failure.all() == outcome.failure.any() == fails
+        slots = next(n for n, station in enumerate(network.stations) if station.role == "requests")
+        if spec is waits:
+            assert outcome.visits[slots] == 2 * (1 + 8 + 1)
 
 
 def test_engines_agree_on_uploads_next_to_other_requests_and_a_failed_drive():
@@ -155,5 +183,66 @@ def test_engines_agree_on_uploads_next_to_other_requests_and_a_failed_drive():
     network, requests = compile_spec(spec, trace)
     compiled, simpy = (engine.run(Program.of(network, requests, 1)) for engine in (compiled_engine, simpy_engine))
     assert (compiled.end_s == simpy.end_s).all() and (compiled.visits == simpy.visits).all()
-    parts = {route.name.partition(" in ")[2] for route in network.routes}
-    assert parts == {"", "3 parts", "5 parts"}
+    assert {3, 5} <= set(np.diff(Program.of(network, requests, 1).draw(0, count).descendants.first_child).tolist())
+
+
+@pytest.mark.parametrize(
+    ("balance", "more", "coordinators"),
+    [("round_robin", {}, 1), ("dns", {}, 4), ("proxy", {"proxy": {"cpu": 0.0}}, 4)],
+)
+@pytest.mark.parametrize("faults", [[], [{"kind": "drive_down", "drive": 3, "at": "900s"}]])
+def test_a_proxy_spreads_the_requests_of_an_upload(balance, more, coordinators, faults):
+    """Others send all of them to the host whose turn it is, if nothing fails as if something fails later."""
+    spec = cluster(
+        balance=balance, client={"multipart": {"part_size": "5MiB", "threshold": "5MiB"}},
+        hosts={"max_requests": 64}, faults=faults, **more,
+    )  # fmt: skip
+    outcome, network = ran(spec, "PUT", 60 * MIB)
+    slots = [outcome.visits[n] for n, station in enumerate(network.stations) if station.role == "requests"]
+    assert sum(slots) == 1 + 12 + 1
+    assert sum(count > 0 for count in slots) == coordinators
+
+
+@pytest.mark.parametrize("faults", [[], [{"kind": "drive_down", "drive": 3, "at": "900s"}]])
+def test_the_node_of_a_get_reads_all_parts(faults):
+    spec = cluster(
+        client={"multipart": {"part_size": "5MiB", "threshold": "5MiB"}}, hosts={"nic": 1e9}, faults=faults,
+        drives={"direct": True},
+    )  # fmt: skip
+    outcome, network = ran(spec, "GET", 60 * MIB)
+    ins = [outcome.visits[n] for n, station in enumerate(network.stations) if station.name.endswith(" in")]
+    assert not outcome.failure.any() and sum(count > 12 for count in ins) == 1
+
+
+@examples(12)
+@given(
+    st.integers(2, 12), st.sampled_from([1, 2, 4, 8]), st.sampled_from([1, 4]), st.sampled_from([0.0, 2e8, 1e9]),
+    st.sampled_from(["round_robin", "proxy", "dns"]),
+)  # fmt: skip
+def test_more_parallel_parts_are_not_slower(parts, parallel, depth, nic, balance):
+    """A lone upload whose demands do not vary; where drives serve one access at a time, their order may cost a few."""
+    more = {"proxy": {"cpu": 0.0}} if balance == "proxy" else {}
+    hosts = {"nic": nic} if nic else {}
+    took_s = [
+        end_s(cluster(
+            balance=balance, drives={"direct": True, "queue_depth": depth}, hosts=hosts,
+            client={"multipart": {"part_size": "5MiB", "threshold": 0, "parallel": each}}, **more,
+        ), parts * 5 * MIB)
+        for each in (parallel, 2 * parallel)
+    ]  # fmt: skip
+    assert took_s[1] <= took_s[0] * 1.02
+
+
+def test_the_server_part_begins_with_the_initiation():
+    client = {"multipart": {"part_size": "5MiB", "threshold": 0}, "cpu": {"PUT": 1e-3, "GET": 1e-3}}
+    spec = cluster(client=client, network={"latency": 2e-3})
+    trace = trace_of(["PUT", "GET"], ["a", "a"], size_bytes=12 * MIB, arrival_s=[0.0, 50.0])
+    network, requests = compile_spec(spec, trace)
+    stamped = SERVER_PART.stamped(spec, network)
+    runs = [
+        engine.run(Program.of(each, requests, 1)) for each in (network, stamped)
+        for engine in (compiled_engine, simpy_engine)
+    ]  # fmt: skip
+    assert all((run.end_s == runs[0].end_s).all() for run in runs)
+    for run in runs[2:]:
+        assert run.first_byte_s == pytest.approx([3e-3, 50.003])

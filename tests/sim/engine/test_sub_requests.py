@@ -11,6 +11,7 @@ import pytest
 from models.network.demand_sheet import Requests, Sheet
 from models.network.descendants import by_route
 from models.network.discipline import Discipline
+from models.network.joined_table import JoinedTable
 from models.network.network import Network
 from models.network.retry_policy import Policy
 from models.network.route import Chance, Route, Stage, Visit, single
@@ -312,6 +313,44 @@ def test_sub_requests_keep_the_members_of_their_parents():
     assert visits(()) == [2, 1, 1, 1]
 
 
+def test_a_further_attempt_goes_to_another_member_than_that_of_the_parent():
+    """Node 0 has died when the parts begin: each of them is refused there, and succeeds at node 1 or 2."""
+    nodes = tuple(Station(f"node {n}", "node", Discipline.INFINITE_SERVER, 1, (n,)) for n in range(3))
+    group = Group(Choice.ROUND_ROBIN, np.arange(4, 7, dtype=np.int32)[:, None])
+    part = Route("part", (single(Visit(Bound(0), ServiceDemand(constant=1.0))),), policy=Policy(retries=1))
+    begins = single(Visit(Bound(0), NOTHING), takes(1.0, starts=SubRequests(1, count=4, keeps=(0,))))
+    outcome = run(
+        Route("all", (begins,)), part, stations=(*STATIONS, *nodes), groups=(group,),
+        scenario=(Action(ActionKind.DOWN, 4, 0.5),), requests=at(0.0),
+    )  # fmt: skip
+    assert not outcome.failure.any() and sorted(outcome.visits[5:7].tolist()) == [2, 2]
+
+
+def test_sub_requests_keep_coordinators_and_have_rows_in_turn():
+    """Two nodes, and keys of two drives: sub-requests go to the parent's node, and to the drives in turn."""
+    names = ("node 0", "node 1", "drive 0", "drive 1")
+    nodes = tuple(Station(name, name, Discipline.INFINITE_SERVER) for name in names)
+    table = JoinedTable(
+        np.array([[6], [7]], np.int32), np.array([[4], [5]], np.int32), np.array([[-2, -1]], np.int32),
+        np.zeros((1, 2), np.int32), np.empty((2, 0), np.int64),
+    )  # fmt: skip
+    group = Group(Choice.ROUND_ROBIN, table.coordinators, 0)
+    part = Route("part", (single(*(Visit(Bound(0, n), ServiceDemand(constant=1.0)) for n in (0, 1))),))
+
+    def visits(sub: SubRequests) -> list[int]:
+        parent = Route("all", (single(Visit(Bound(0), NOTHING, starts=sub)),))
+        requests = dataclasses.replace(at(0.0), key_hash=np.zeros(1, np.uint64))
+        outcome = run(
+            parent, part, stations=(*STATIONS, *nodes), groups=(group,), placements=(table,), requests=requests
+        )
+        return outcome.visits[4:].tolist()
+
+    step = {"count": 4, "own_keys": False}
+    assert visits(SubRequests(1, keeps=(0,), **step)) == [5, 0, 4, 0]
+    assert visits(SubRequests(1, keeps=(0,), key_step=1, **step)) == [5, 0, 2, 2]
+    assert visits(SubRequests(1, **step)) == [3, 2, 4, 0]
+
+
 def test_critical_paths_go_through_the_sub_request_that_was_waited_for_last():
     # Two at a time at one server. The last one began when the second ended, at 2.25 s, and both had to wait.
     part = Route("part", (single(takes(1.0, SERVER), takes(0.25)),))
@@ -339,8 +378,15 @@ def test_impossible_sub_requests_are_refused():
     ):
         with pytest.raises(ValueError, match=said):
             Network(STATIONS, (Route("all", (starting(sub),)), CHILD))
-    for wrong in ({"count": 0}, {"parallel": 0}, {"chunk_bytes": 4, "count": 2}, {"size_bytes": -1}, {"need": 0}):
-        with pytest.raises(ValueError, match=r"must be at least|give chunk_bytes"):
+    for wrong in (
+        {"count": 0},
+        {"parallel": 0},
+        {"chunk_bytes": 4, "count": 2},
+        {"size_bytes": -1},
+        {"need": 0},
+        {"key_step": 1},
+    ):
+        with pytest.raises(ValueError, match=r"must be at least|give chunk_bytes|own keys"):
             SubRequests(1, **wrong)
 
 

@@ -154,7 +154,7 @@ static RARE void begin_child(Engine *e, int64_t family)
     release_family(e, family);
 }
 
-/* Bind an attempt of a child to the members that it has in common with its parent. */
+/* Bind the first attempt of a child to the members that it has in common with its parent. */
 static RARE void keep_members(Engine *e, int64_t slot, int64_t attempt)
 {
     int64_t family = e->relatives[slot].family, groups = e->program->groups_count;

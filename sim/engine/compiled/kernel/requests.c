@@ -136,7 +136,7 @@ static void begin_attempt(Engine *e, int64_t slot)
     Slot *request = slot_at(e, slot);
     int64_t attempt = (slot << e->attempt_bits) + request->attempts++;
     attempt_at(e, attempt)->began_s = e->now_s;
-    if (UNLIKELY(request->is_child))
+    if (UNLIKELY(request->is_child) && request->attempts == 1)
         keep_members(e, slot, attempt);
     double timeout_s = route_layout(e, request)->timeout_s;
     if (timeout_s < INFINITY)
