@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -19,6 +20,9 @@ from traces.interrupts import STOPS, deferred_stops, end_with_parent, unblock_st
 
 _AHEAD = 256
 """Number of items submitted to the workers ahead of their results."""
+
+
+_ENDS_WITHIN_S = 5.0
 
 
 @contextlib.contextmanager
@@ -97,9 +101,22 @@ def process_pool(
 
 
 def _end_workers(pool: ProcessPoolExecutor) -> None:
-    """End the work of all processes; a signal that ends this process may have reached it alone."""
-    for process in list((pool._processes or {}).values()):
+    """End the work of all processes; a signal that ends this process may have reached it alone.
+
+    A process that still imports modules receives it only afterwards, and is killed after `_ENDS_WITHIN_S`.
+    """
+    processes = list((pool._processes or {}).values())
+    for process in processes:
         process.terminate()
+
+    def kill() -> None:
+        for process in processes:
+            with contextlib.suppress(ValueError):  # it has ended and is closed
+                process.kill()
+
+    late = threading.Timer(_ENDS_WITHIN_S, kill)
+    late.daemon = True
+    late.start()
 
 
 # In each worker: whether Ctrl-C was received while it was idle.
