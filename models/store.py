@@ -21,9 +21,9 @@ from typing import Annotated, Any, Generic, TypeVar
 import numpy as np
 from pydantic import BeforeValidator, Field, SerializeAsAny, TypeAdapter
 
+from models.below.issued import Issues
+from models.below.lifted import BELOW, Lifted
 from models.capabilities import CpuModel, Demands, Doubt, Growth, ObjectLimits, Remedies, S, ServerPart, Spread
-from models.layers.issued import Issues
-from models.layers.lifted import BELOW, Lifted
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.service_demand import ServiceDemand

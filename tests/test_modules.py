@@ -20,9 +20,9 @@ FOUND_BY_NAME = re.compile(r"cli\.commands\.\w+|models\.\w+\.store|tailcast\.__m
 """Modules that are imported by a name that is computed: commands and stores, and what `python -m` runs."""
 
 FOR_USERS = {
-    "models.layers.layer.LayerSpec": "the spec of a store that stands on another one (docs/architecture.md)",
-    "models.layers.layer.Below": "the store below, which such a store's compiler extends",
-    "models.layers.layer.compile_below": "compiles the store below",
+    "models.layer.LayerSpec": "the spec of a store that stands on another one (docs/architecture.md)",
+    "models.layer.Below": "the store below, which such a store's compiler extends",
+    "models.layer.compile_below": "compiles the store below",
 }
 """Names that are used outside of the repository, and why; of a class, with its methods."""
 

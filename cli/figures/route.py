@@ -27,7 +27,6 @@ _LEFT, _RIGHT = 0.16, 0.98  # edges of a box in its column
 _SCALE = [[0.0, "#cfe3f7"], [0.5, "#f7d774"], [0.8, "#f0a35e"], [1.0, "#e0655a"]]
 _UNLIMITED, _INK, _GREY = "#ccd2da", "#1d2530", "#808a97"
 _RARE = 0.01  # fraction of requests; routes with fewer are not drawn
-_SAMPLE = 100  # requests whose sub-requests give the mean service demands of these
 _LETTERS = 12  # characters of a role per line
 _TABLE = ["stage", "join", "branches", "visit", "role", "at", "mean_demand_s", "utilization", "greatest"]
 

@@ -25,6 +25,7 @@ from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.shared.background import with_background
 from models.shared.caches import object_hits
+from models.shared.multipart import in_parts
 from models.spec.recent import Recent
 from traces.errors import InputError
 from traces.operations import DELETE, OPS, PUT
@@ -75,7 +76,7 @@ def _network(spec: CephSpec, costs: CostFunctions, stations: Stations, kinds: Se
     routes = _ROUTES[spec.access.kind](spec, costs, stations, len(kinds))
     of_requests = [routes.route(kind) for kind in kinds]
     return Network(
-        tuple(stations.all), (*of_requests, *routes.further), stations.placements, stations.groups,
+        tuple(stations.all), (*of_requests, *routes.started.all), stations.placements, stations.groups,
         tuple(stations.scenario),
     )  # fmt: skip
 
@@ -123,13 +124,8 @@ def _cut(spec: CephSpec, trace: Trace) -> NDArray[np.int64]:
         return np.zeros(len(trace), np.int64)
     of_object = np.where(trace.op == DELETE, trace.size_bytes, trace.transfer_bytes)
     cut = np.where(of_object > RGW_OBJECT_BYTES, CUTS.index("in stripes"), 0)
-    if spec.client.multipart is None:
-        return cut
-    try:
-        parts = spec.client.multipart.parts(np.where(trace.op == PUT, trace.size_bytes, 0))
-    except ValueError as error:
-        raise InputError(str(error)) from error
-    return np.where(parts > 0, CUTS.index("in parts"), cut)
+    parted = in_parts(spec.client.multipart, np.where(trace.op == PUT, trace.size_bytes, 0))
+    return np.where(parted, CUTS.index("in parts"), cut)
 
 
 def _object_bytes(spec: CephSpec, size_bytes: NDArray[np.float64], cut: Cut) -> float:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from models.network.route import Visit, single
 from models.network.service_demand import ServiceDemand
-from models.shared.multipart import Multipart, PartOfUpload
+from models.shared.multipart import Multipart
 from models.store import compile_spec, spec_of
 from tests.small_traces import trace_of
 from traces.errors import InputError
-from traces.random_streams import uniforms
-from traces.workload.distributions import Gamma
 
 MIB = 1 << 20
 DEMAND = ServiceDemand(constant=2.0, per_byte=1e-3)
@@ -35,48 +28,6 @@ def test_the_number_of_parts():
     assert Multipart(threshold=0).parts(sizes).tolist() == [0, 0, 2, 2, 2, 2], "a single part is an ordinary PUT"
     assert [multipart.piece_bytes(int(size)) for size in sizes[-3:]] == [5 * MIB] * 3
     assert multipart.piece_bytes(20 * MIB) == 20 * MIB
-    assert multipart.simulated(np.array([0, 16, 17, 9000])).tolist() == [0, 16, 17, 17]
-    assert Multipart(parallel=64).simulated(np.array([64, 65, 9000])).tolist() == [64, 65, 65]
-
-
-@given(st.integers(1, 2000), st.integers(1, 64), st.integers(-5 * MIB + 1, 0))
-def test_parts_have_all_bytes_and_each_has_the_constant_time(parts, parallel, less):
-    """Whether all parts are simulated, or each stands for several."""
-    multipart = Multipart(part_size=5 * MIB, threshold=0, parallel=parallel)
-    size = np.array([parts * 5 * MIB + less])
-    count = int(multipart.simulated(np.maximum(multipart.parts(size), 1))[0])
-    mean_s = sum(float(change(DEMAND).mean_s(size)[0]) for change in multipart.demands(count))
-    assert mean_s == pytest.approx(parts * 2.0 + 1e-3 * size[0], rel=1e-6)
-
-
-@pytest.mark.parametrize("count", [3, 17])
-def test_parts_of_the_demand_are_parts_of_those_of_each_part(count):
-    size = np.array([50 * count * MIB])
-    for change in Multipart(part_size=50 * MIB).demands(count):
-        whole = change(DEMAND)
-        halves = whole.without_bytes.mean_s(size) + whole.of_bytes.mean_s(size)
-        assert halves == pytest.approx(whole.mean_s(size))
-        assert halves == pytest.approx(2 * whole.scaled(0.5).mean_s(size))
-        assert whole.per_shard(4).of_bytes.mean_s(size) == pytest.approx(whole.of_bytes.mean_s(size) / 4)
-
-
-def test_each_part_has_a_draw_of_its_own():
-    varies = ServiceDemand(constant=1.0, distribution=Gamma(cv=1.0))
-    part = Multipart().demands(2)[1](varies)
-    assert isinstance(part, PartOfUpload)
-    size = np.full(2000, 32 * MIB)
-    uniform = partial(uniforms, 1, 7, 0, 2000)
-    drawn = part.draw_s(uniform, size)
-    assert (drawn == varies.draw_s(uniform, size)).all()
-    assert drawn.std() == pytest.approx(1.0, abs=0.1)
-
-
-def test_rounds():
-    """Stages of the parts of a round are joined: each needs all its parts."""
-    part = [single(Visit(0, DEMAND)), single(Visit(1, DEMAND), Visit(2, DEMAND))]
-    stages = Multipart(parallel=4).upload(10, part)
-    assert [(len(stage.branches), stage.need) for stage in stages] == [(4, 4)] * 4 + [(2, 2)] * 2
-    assert [stage.branches[0][0].station for stage in stages] == [0, 1] * 3
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
+from models.below.issued import UNROUTED, Issued
 from models.capabilities import Doubt, Spread
-from models.layers.issued import UNROUTED, Issued
-from models.layers.layer import LayerSpec, compile_below
+from models.layer import LayerSpec, compile_below
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network

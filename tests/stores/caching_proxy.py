@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from models.layers.layer import LayerSpec
+from models.layer import LayerSpec
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network

@@ -15,6 +15,7 @@ from models.ceph.spec.spec import CephSpec
 from models.network.retry_policy import NO_POLICY, Policy
 from models.network.route import Route
 from models.network.service_demand import ServiceDemand
+from models.shared.multipart import SubRoutes
 from models.shared.steps import (
     Stages,
     Step,
@@ -39,14 +40,13 @@ class Routes(OsdRoutes):
     """Builds the routes of requests through gateways, each with its objects in one RADOS object.
 
     Attributes:
-        further: the routes of sub-requests, which follow those of requests.
+        started: the routes of sub-requests, which follow those of requests.
     """
 
     def __init__(self, spec: CephSpec, costs: CostFunctions, stations: Stations, first: int):
         """`first`: index of the first route of sub-requests."""
         super().__init__(spec, costs, stations)
-        self._first = first
-        self.further: list[Route] = []
+        self.started = SubRoutes(first)
 
     def route(self, kind: Kind) -> Route:
         """Return the route of one kind of request."""
@@ -60,8 +60,7 @@ class Routes(OsdRoutes):
 
     def _sub_route(self, op: Op, variant: str, stages: Stages, policy: Policy = NO_POLICY) -> int:
         """Add a route of sub-requests, and return its index."""
-        self.further.append(Route(op, stages, policy=policy, variant=variant))
-        return self._first + len(self.further) - 1
+        return self.started.add(Route(op, stages, policy=policy, variant=variant))
 
     def _get(self, kind: Kind) -> Stages:
         read = () if kind.at_gateway else self._read(kind)

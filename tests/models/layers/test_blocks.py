@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.layers.issued import Issued, issued_trace, issued_workload, routes_of
+from models.below.issued import Issued, issued_trace, issued_workload, routes_of
 from models.network.demand_sheet import draw_sheet
 from models.network.sub_requests import RouteChoice, SubRequests
 from models.shared.prices import cost
@@ -195,7 +195,7 @@ def test_issued_requests_are_in_the_order_of_those_that_issue_them():
 
 
 def test_many_issued_requests_are_those_of_the_first_ones(monkeypatch):
-    monkeypatch.setattr("models.layers.issued.MOST_ROWS", 50)
+    monkeypatch.setattr("models.below.issued.MOST_ROWS", 50)
     spec = cut("bob")
     trace = generate(spec.workload, 3)
     found = issued_trace(trace, blocks.issues(spec, trace))

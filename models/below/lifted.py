@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from models.below.issued import Issues, created_each, issued_trace, issued_workload
 from models.capabilities import (
     SIDES,
     CpuModel,
@@ -22,7 +23,6 @@ from models.capabilities import (
     Side,
     Spread,
 )
-from models.layers.issued import Issues, created_each, issued_trace, issued_workload
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.service_demand import ServiceDemand

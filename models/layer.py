@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from models.layers.issued import issued_trace, routes_of
-from models.layers.lifted import BELOW, Lifted
+from models.below.issued import issued_trace, routes_of
+from models.below.lifted import BELOW, Lifted
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.route import Route, words
