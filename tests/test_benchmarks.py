@@ -54,6 +54,7 @@ TINY = {
     "engine/engines.py": "--size 0.001 --rounds 1",
     "engine/fuzz_kernel.py": "--seconds 0.1 --inputs 10 --library debug.so",
     "engine/scale.py": "--size 0.001 --rounds 1",
+    "engine/sub_requests.py": "--children 200",
     "find_grid.py": "cores hedge --size 0.01",
     "fingerprints.py": "--only '^simulate bob/cluster$' --workers 1",
     "flows.py": "",

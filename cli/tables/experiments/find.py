@@ -205,18 +205,22 @@ def _evidence(result: FoundLimit) -> str:
 def estimate(result: FoundLimit) -> str:
     """Format the limit with the digits that it has, rounded to the side that meets the objectives.
 
-    The step of rounding, 1, 2 or 5 of a digit, is at most half of the range that the sure values leave. Whole numbers
-    are counts, which have all digits.
+    The step of rounding, 1, 2 or 5 of a digit, is at most half of the range that the sure values leave, and smaller if
+    the rounded value would lie outside of it. Whole numbers are counts, which have all digits.
     """
     value, ends = result.value, (result.sure.meets, result.sure.violates)
     if value is None or isinstance(value, int) or not value:
         return shown(result, value)
     width = abs(ends[1] - ends[0]) if ends[0] is not None and ends[1] is not None else value
     most = max(width / 2, value * _LEAST_STEP)
-    digit = 10.0 ** math.floor(math.log10(most))
-    step = max(each * digit for each in (1, 2, 5) if each * digit <= most * (1 + _ROUNDING))
-    steps = math.floor(value / step + _ROUNDING) if result.find == "max" else math.ceil(value / step - _ROUNDING)
-    return shown(result, float(f"{steps * step:.6g}"))
+    towards = -1 if result.find == "max" else 1
+    digit = math.floor(math.log10(most))
+    for step in (each * 10.0**power for power in (digit, digit - 1) for each in (5, 2, 1)):
+        steps = -towards * math.floor(-towards * value / step + _ROUNDING)
+        rounded = float(f"{steps * step:.6g}")
+        if step <= most * (1 + _ROUNDING) and (ends[0] is None or towards * rounded <= towards * ends[0]):
+            return shown(result, rounded)
+    return shown(result, value)
 
 
 def _beyond(result: FoundLimit) -> str:

@@ -28,6 +28,8 @@ def limit(value: float, sure: tuple[float | None, float | None], find: str = "ma
         (7728.0, (6271.0, 8223.0), "max", "7,500/s"),
         (2143.5, (800.0, None), "max", "2,000/s"),
         (3210.0, (3300.0, 3100.0), "min", "3,300/s"),
+        (984.0, (841.0, 1407.0), "max", "900/s"),
+        (3210.0, (3290.0, 3000.0), "min", "3,250/s"),
     ],
 )
 def test_the_limit_has_the_digits_that_the_sure_values_leave(value, sure, find, text):

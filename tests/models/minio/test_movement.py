@@ -144,7 +144,7 @@ def test_a_failure_begins_and_stops_moves(kind):
     assert event == {"kind": kind, "pool": 1, "at": 1.0, "until": 2.0}
     spec = pools(4096, event)
     assert f"takes {moving_s(spec, spec.faults[0]):.3g} s" in failure.fault(spec).note(spec, spec.faults[0])
-    assert described({"event": event, "failure": f"{kind}:1"}).startswith("pool 1 ")
+    assert described(f"{kind}:1", event).startswith("pool 1 ")
 
 
 def test_work_that_is_stopped_ends():
