@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from models.network.sub_requests import Counts, RouteChoice, SubRequests
 from traces.operations import OPS, Op, rows_that
-from traces.tables import LABEL
+from traces.tables import LABEL, with_column
 from traces.trace import Pacing, Trace
 from traces.workload.generate import generate
 from traces.workload.keys import WriteOnceReadOnce
@@ -101,8 +101,7 @@ def issued_trace(trace: Trace, issued: Sequence[Issued]) -> IssuedTrace:
     }
     table = trace.table.take(pa.array(parent[order]))
     for name, values in columns.items():
-        at = table.schema.get_field_index(name)
-        table = table.set_column(at, table.schema.field(at), values.cast(table.schema.field(at).type))
+        table = with_column(table, name, values.cast(table.schema.field(name).type))
     return IssuedTrace(Trace(table, _pacing(trace.pacing, _in_progress(issued, counts))), kind[order], parents)
 
 

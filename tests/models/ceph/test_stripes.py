@@ -37,7 +37,7 @@ MIB = 1 << 20
 LOG = 0.1e-3 + COMMIT + COMMIT_MEMBER
 INDEX = HOP + WRITE_CPU + (HOP + WRITE_CPU + HOP) + HOP + LOG
 SPACIOUS = ("hosts.count=150", "hosts.drives=1", "pools.pg_num=4096")
-"""So many hosts that the RADOS objects of this key share none."""
+"""Enough hosts for the RADOS objects of this key to be on different ones."""
 STRIPE_WRITTEN = HOP + WRITE_CPU + (HOP + WRITE_CPU + WRITE + LOG + HOP) + HOP
 STRIPE_READ = HOP + READ_CPU + READ + HOP + HOP
 

@@ -13,7 +13,7 @@ from sim.capacity.contradictions import contradictions
 from sim.capacity.growth import Growth, likely
 from sim.capacity.health import HealthAssessment
 from tests.cli.commands.test_simulate import tailcast
-from tests.models.layers.test_blocks import DISK, STORES, WORKLOAD
+from tests.models.below.test_blocks import DISK, STORES, WORKLOAD
 from tests.models.test_store_seam import written
 from tests.stores import blocks, caching_proxy
 from traces.spec.spec_file import override, validated
