@@ -35,15 +35,15 @@ from traces.workload.workload import Workload
 from validate.replay.plan import Options, plan_of
 
 APPEND = Operation("APPEND", "written", "changes", is_idempotent=False)
-UNLINK = Operation("UNLINK", effect="removes")
-READDIR = Operation("READDIR", target="path")
-SERVED = ("GET", "APPEND", "UNLINK", "READDIR")
+PURGE = Operation("PURGE", effect="removes")
+GLOB = Operation("GLOB", target="path")
+SERVED = ("GET", "APPEND", "PURGE", "GLOB")
 SERVICE_S = 1e-3
 WORKLOAD = {
     "rate": "200/s",
     "operations": 4000,
     "object_size": "4KiB",
-    "mix": {"GET": 4, "APPEND": 3, "UNLINK": 1, "READDIR": 2},
+    "mix": {"GET": 4, "APPEND": 3, "PURGE": 1, "GLOB": 2},
     "keys": {"kind": "uniform", "count": 5000},
     "ranges": {"fraction": 0.5, "size": "1KiB"},
 }
@@ -70,7 +70,7 @@ STORE = Store("file-server", FileServerSpec, _compile, operations=frozenset(SERV
 def _declared(monkeypatch):
     monkeypatch.setitem(stores._registered, "file-server", STORE)
     before = len(OPS)
-    for operation in (APPEND, UNLINK, READDIR):
+    for operation in (APPEND, PURGE, GLOB):
         operations.register(operation)
     yield
     del OPS[before:], operations.OPERATIONS[before:]
@@ -95,14 +95,14 @@ def rows_of(trace: Trace, op: str):
 def test_a_workload_generates_them_by_their_properties(trace):
     counts = np.bincount(trace.op, minlength=len(OPS)) / len(trace)
     assert {op: counts[OPS.index(op)] for op in WORKLOAD["mix"]} == pytest.approx(
-        {"GET": 0.4, "APPEND": 0.3, "UNLINK": 0.1, "READDIR": 0.2}, abs=0.03
+        {"GET": 0.4, "APPEND": 0.3, "PURGE": 0.1, "GLOB": 0.2}, abs=0.03
     )
     assert (trace.transfer_bytes[rows_of(trace, "APPEND")] == 4096).all()
-    assert not trace.transfer_bytes[rows_of(trace, "UNLINK") | rows_of(trace, "READDIR")].any()
-    assert not trace.size_bytes[rows_of(trace, "READDIR")].any(), "a path has no size"
+    assert not trace.transfer_bytes[rows_of(trace, "PURGE") | rows_of(trace, "GLOB")].any()
+    assert not trace.size_bytes[rows_of(trace, "GLOB")].any(), "a path has no size"
     keys = np.array(trace.table.column("key").to_pylist())
-    assert {len(key) for key in keys[rows_of(trace, "READDIR")]} == {len("object-0000000")}, "the prefix of a path"
-    removed, others = (keys[rows] for rows in (rows_of(trace, "UNLINK"), ~rows_of(trace, "UNLINK")))
+    assert {len(key) for key in keys[rows_of(trace, "GLOB")]} == {len("object-0000000")}, "the prefix of a path"
+    removed, others = (keys[rows] for rows in (rows_of(trace, "PURGE"), ~rows_of(trace, "PURGE")))
     assert len(set(removed)) == len(removed)
     assert not set(removed) & set(others)
     ranged = trace.table.column("range_bytes").is_valid().to_numpy()
@@ -113,9 +113,9 @@ def test_a_spec_names_them_and_a_misspelt_one_gets_the_one_that_was_meant():
     for field, value in (("mix", {"APEND": 1}), ("own_objects", {"APEND": {"object_size": "1KiB"}})):
         with pytest.raises(InputError, match=f"{field}.APEND: is 'APEND'; did you mean APPEND"):
             validated(Workload, WORKLOAD | {field: value}, "w")
-    with pytest.raises(InputError, match=r"own_objects.READDIR: is 'READDIR'; .*GET, PUT, HEAD, APPEND$"):
-        validated(Workload, WORKLOAD | {"own_objects": {"READDIR": {"object_size": "1KiB"}}}, "w")
-    with pytest.raises(InputError, match=r"mix\.1: is 1; allowed are GET.*READDIR"):
+    with pytest.raises(InputError, match=r"own_objects.GLOB: is 'GLOB'; .*GET, PUT, HEAD, .*APPEND$"):
+        validated(Workload, WORKLOAD | {"own_objects": {"GLOB": {"object_size": "1KiB"}}}, "w")
+    with pytest.raises(InputError, match=r"mix\.1: is 1; allowed are GET.*GLOB"):
         validated(Workload, WORKLOAD | {"mix": {1: 1}}, "w")
     found = json.dumps(json_schema()["$defs"]["ClientGroup"]["properties"]["mix"])
     assert all(op in found for op in SERVED)
@@ -129,22 +129,22 @@ def test_a_file_keeps_them(trace, tmp_path, name):
 
 def test_statistics_and_fits_take_them(trace):
     found = describe(trace)
-    assert list(found["ops"]) == ["GET", "APPEND", "UNLINK", "READDIR"]
-    assert found["keys"]["distinct"] <= 5000 + rows_of(trace, "UNLINK").sum()
+    assert list(found["ops"]) == ["GET", "APPEND", "PURGE", "GLOB"]
+    assert found["keys"]["distinct"] <= 5000 + rows_of(trace, "PURGE").sum()
     fitted = fit_workload(trace)
     assert fitted.workload.mix["APPEND"] == pytest.approx(0.3, abs=0.03)
     assert fitted.workload.ranges is not None
     assert fitted.workload.ranges.fraction == pytest.approx(0.5, abs=0.05)
-    assert any("prefixes of READDIRs" in note for note in fitted.notes)
+    assert any("prefixes of GLOBs" in note for note in fitted.notes)
 
 
 def test_a_store_serves_them_and_its_run_has_their_statistics():
     spec = spec_of(SPEC, "s")
     run = simulate(spec, seed=1)
     found = summarise(run)["ops"]
-    assert list(found) == ["GET", "APPEND", "UNLINK", "READDIR"]
+    assert list(found) == ["GET", "APPEND", "PURGE", "GLOB"]
     assert found["APPEND"]["throughput_bytes"] == pytest.approx(4096 * found["APPEND"]["throughput_ops"])
-    assert found["READDIR"]["throughput_bytes"] == 0
+    assert found["GLOB"]["throughput_bytes"] == 0
     rho = 200 * SERVICE_S
     # M/D/1 (Pollaczek and Khinchine): all operations have the same mean.
     assert run.latency_s.mean() == pytest.approx(SERVICE_S * (1 + rho / (2 * (1 - rho))), rel=0.05)
@@ -164,11 +164,11 @@ def test_policies_take_them():
 
 def test_other_stores_and_a_replay_say_what_they_serve(trace):
     minio = spec_of(yaml.safe_load((EXAMPLES / "minio.yaml").read_text()), "m")
-    with pytest.raises(InputError, match=r"workload: has APPEND, UNLINK, READDIR; store minio serves GET, .*LIST$"):
+    with pytest.raises(InputError, match=r"workload: has APPEND, PURGE, GLOB; store minio serves GET, .*LIST$"):
         compile_spec(minio, trace)
     with pytest.raises(InputError, match=r"hosts\.cpu\.APPEND: is 'APPEND'; allowed are GET, PUT, HEAD, DELETE, LIST"):
         spec_of(override(yaml.safe_load((EXAMPLES / "minio.yaml").read_text()), ["hosts.cpu.APPEND=1ms"]), "m")
-    with pytest.raises(InputError, match=r"the trace has APPEND, UNLINK, READDIR; a replay issues GET, .*LIST$"):
+    with pytest.raises(InputError, match=r"the trace has APPEND, PURGE, GLOB; a replay issues GET, .*LIST$"):
         plan_of(trace, Options())
 
 
@@ -187,7 +187,7 @@ def test_commands_take_them(capsys, tmp_path, spec_path):
     code, said, wrong = tailcast(capsys, "bounds", str(spec_path))
     assert code == 0, wrong
     assert all(op in said for op in SERVED)
-    for ending, op in ((".csv.zst", []), (".csv", ["--op", "APPEND"]), (".hgrm", ["--op", "UNLINK"])):
+    for ending, op in ((".csv.zst", []), (".csv", ["--op", "APPEND"]), (".hgrm", ["--op", "PURGE"])):
         assert tailcast(capsys, "trace", "export", str(run), "--out", str(tmp_path / f"e{ending}"), *op)[0] == 0
 
 
@@ -208,7 +208,7 @@ def test_a_name_is_declared_once_and_in_upper_case():
         operations.register(Operation("GET"))
     with pytest.raises(ValueError, match="upper-case"):
         Operation("fsync")
-    assert rows_that(np.array([OPS.index("READDIR"), OPS.index("APPEND")]), "names_object").tolist() == [False, True]
+    assert rows_that(np.array([OPS.index("GLOB"), OPS.index("APPEND")]), "names_object").tolist() == [False, True]
 
 
 OF_PROTOCOLS = (

@@ -135,3 +135,27 @@ KeepingOp = Annotated[str, OneOf(lambda: [op for op in ops_that("names_object") 
 
 S3Op = Annotated[str, OneOf(lambda: S3)]
 """The name of an operation of S3."""
+
+for _operation in (
+    Operation("COPY", effect="creates"),  # of an object or a range by the store itself; its size is what is copied
+    Operation("CREATE", effect="creates", is_idempotent=False),  # an empty file, which is open then
+    Operation("OPEN"),
+    Operation("READ", "read"),
+    Operation("WRITE", "written", "changes"),
+    Operation("FSYNC"),
+    Operation("CLOSE"),
+    Operation("RENAME", effect="changes", is_idempotent=False),
+    Operation("UNLINK", effect="removes", is_idempotent=False),
+    Operation("STAT"),
+    Operation("SETATTR", effect="changes"),
+    Operation("READDIR", target="path"),
+    Operation("MKDIR", effect="changes", target="path", is_idempotent=False),
+):
+    register(_operation)
+
+COPY = OPS.index("COPY")
+"""The index of copies within a store in `OPS`."""
+
+FILE = tuple(OPS[COPY + 1 :])
+"""The operations of file systems (POSIX, IEEE 1003.1). Those of S3 mean whole files there: a PUT creates a file, writes
+and closes it, a GET opens and reads it, a HEAD is a STAT, a DELETE an UNLINK, and a LIST a READDIR."""

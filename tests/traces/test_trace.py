@@ -229,13 +229,13 @@ def test_a_folder_takes_the_place_of_a_run_and_of_nothing_else(tmp_path: Path) -
     assert sorted(p.name for p in tmp_path.iterdir()) == ["other", "run"]
 
 
-@given(st.lists(st.sampled_from([*OPS, "COPY"])))
+@given(st.lists(st.sampled_from([*OPS, "MOVE"])))
 def test_codes_undo_label(names: list[str]) -> None:
-    known = [*OPS, "COPY"]
+    known = [*OPS, "MOVE"]
     column = pa.chunked_array([label([known.index(n) for n in names], known)])
     assert column.type == LABEL
     assert column.to_pylist() == names
-    assert [OPS[i] if i >= 0 else "COPY" for i in codes(column, OPS).tolist()] == names
+    assert [OPS[i] if i >= 0 else "MOVE" for i in codes(column, OPS).tolist()] == names
 
 
 def test_metadata_goes_with_the_table() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from traces.operations import OPS
+from traces.operations import FILE, OPS
 
 CACHE_OPERATIONS: Mapping[str, str] = {
     "get": "GET",
@@ -84,5 +84,9 @@ _IN_FORMATS: Mapping[str, str] = {
 
 
 def any_operation() -> dict[str, str]:
-    """Return the operation of each name in all formats, in lower case; a name of `OPS` is that operation."""
-    return {**_IN_FORMATS, **{op.lower(): op for op in OPS}}
+    """Return the operation of each name in all formats, in lower case; a name of `OPS` is that operation.
+
+    But for names of file operations that formats have for those of objects, such as "read".
+    """
+    own = {op.lower(): op for op in OPS}
+    return own | _IN_FORMATS | {name: op for name, op in own.items() if op not in FILE}

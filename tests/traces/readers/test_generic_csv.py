@@ -107,7 +107,7 @@ def test_numbers_stand_for_columns_without_a_header(parsed: Any, delimiter: str)
 
 def test_every_row_that_is_no_request_is_counted_with_its_line(parsed: Any) -> None:
     columns = NAMED | {"time": "ts:s", "size": "n"}
-    rows = ["1,GET,a,5", "x,GET,a,5", "2,COPY,a,5", "3,GET,,5", "4,GET,a", "5,GET,a,b", "6,GET,a,-5", '7,GET,"a,5']
+    rows = ["1,GET,a,5", "x,GET,a,5", "2,MOVE,a,5", "3,GET,,5", "4,GET,a", "5,GET,a,b", "6,GET,a,-5", '7,GET,"a,5']
     rows += ["8,,a,5", "9,PUT,a,6"]
     table, report = parsed(columns, "ts,verb,path,n\n" + "\n".join(rows))
     assert table.column("time_ns").to_pylist() == [SECOND, 9 * SECOND]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.paths import SAMPLES
 from tests.profiles import examples
 from traces.logs.import_report import ImportReport
-from traces.operations import OPS
+from traces.operations import OPS, S3
 from traces.readers import json_objects, source
 from traces.readers.formats import detect
 from traces.readers.records import RECORDS
@@ -52,7 +52,7 @@ def of(tmp_path, format, text):
 
 
 def counts(rows):
-    return {op: sum(row["op"] == op for row in rows) for op in OPS}
+    return {op: sum(row["op"] == op for row in rows) for op in S3}
 
 
 def one(rows, **wanted):

@@ -122,7 +122,7 @@ def test_csv_has_all_columns(tmp_path: Path) -> None:
     ("name", "op", "message"),
     [
         ("r.txt", None, "allowed endings are .csv.zst, .hgrm, .csv"),
-        ("r.csv", "COPY", "op is 'COPY'; allowed are GET"),
+        ("r.csv", "MOVE", "op is 'MOVE'; allowed are GET"),
         ("r.csv", "LIST", "the Run has no LIST to export"),
     ],
 )
