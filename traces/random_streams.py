@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 _WORD = 2**64 - 1
 _GOLDEN, _STEP = 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03  # odd multipliers of streams and indices
 _BLOCK = 4  # 64-bit words per value of the Philox 4x64 counter
+_ROUNDS, _MULTIPLIERS = 10, (0xD2E7470EE14C6C93, 0xCA5A826395121157)  # of Philox 4x64-10
+_KEY_STEPS = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
 
 
 def stream_id(*name: str | int) -> int:
@@ -90,3 +92,36 @@ def uniforms(seed: int, stream: int, first: int, count: int) -> NDArray[np.float
     """
     skip = first % _BLOCK
     return uniforms_of(_philox.words(seed, stream, first // _BLOCK, skip + count)[skip:])
+
+
+def uniforms_at(seed: int, stream: NDArray[np.uint64], index: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return single draws of streams, the same as those of `uniforms`, for few draws of each of many streams.
+
+    It takes about a hundred times as long for each draw, but no time for those between them.
+
+    Args:
+        seed: as of `uniforms`.
+        stream: number of the stream of each draw.
+        index: index of each draw; broadcasts with `stream`, whose common shape the result has.
+    """
+    stream, index = np.broadcast_arrays(np.asarray(stream, np.uint64), np.asarray(index, np.uint64))
+    counter: list[NDArray[np.uint64]] = [np.zeros_like(index)] * 4
+    counter[0] = np.asarray(index // np.uint64(_BLOCK) + np.uint64(1), np.uint64)  # the generator's is one ahead
+    keys = [np.full_like(stream, np.uint64(seed)), stream]
+    with np.errstate(over="ignore"):
+        for turn in range(_ROUNDS):
+            if turn:
+                keys = [key + np.uint64(step) for key, step in zip(keys, _KEY_STEPS, strict=True)]
+            (low0, high0), (low1, high1) = (_product(m, c) for m, c in zip(_MULTIPLIERS, counter[::2], strict=True))
+            counter = [high1 ^ counter[1] ^ keys[0], low1, high0 ^ counter[3] ^ keys[1], low0]
+    return uniforms_of(np.asarray(np.choose((index % np.uint64(_BLOCK)).astype(np.int64), counter)))
+
+
+def _product(a: int, b: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return the low and the high word of a product of 128 bits, by the schoolbook method on halves of 32 bits."""
+    half, mask = np.uint64(32), np.uint64(2**32 - 1)
+    a_low, a_high = np.uint64(a & (2**32 - 1)), np.uint64(a >> 32)
+    b_low, b_high = b & mask, b >> half
+    middle = a_high * b_low + (a_low * b_low >> half)
+    other = a_low * b_high + (middle & mask)
+    return np.uint64(a) * b, a_high * b_high + (middle >> half) + (other >> half)

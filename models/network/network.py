@@ -13,7 +13,7 @@ from models.network.background import random_phase
 from models.network.joined_table import Ints, JoinedTable, PlacementTable
 from models.network.route import Route
 from models.network.scenario import Action, ActionKind
-from models.network.station import Bound, Group, Member, Station
+from models.network.station import UNBOUNDED, Bound, Group, Member, Station
 from models.network.streams import Streams, streams_of
 from models.network.sub_requests import refuse_cycles
 from models.network.visit_stations import first_station, station_counts, stations_of_members
@@ -115,6 +115,20 @@ class Network:
             for s in self.stations
         )
         return replace(self, stations=stations)
+
+    @cached_property
+    def limited_pools(self) -> frozenset[int]:
+        """The pools whose queue is limited: they refuse jobs."""
+        stations = enumerate(self.stations)
+        return frozenset(k for k, s in stations if s.discipline.holds_tokens and s.queue_limit < UNBOUNDED)
+
+    @cached_property
+    def ending_stations(self) -> frozenset[int]:
+        """The stations that may end each branch that visits them: they die, or their gate stays shut."""
+        dead = {action.target for action in self.scenario if action.kind is ActionKind.DOWN}
+        shut = {action.target for action in self.scenario if action.kind is ActionKind.SHUT}
+        polled = {k for k in shut if self.stations[k].poll_s > 0 and self.stations[k].poll_limit < UNBOUNDED}
+        return frozenset(dead | polled)
 
     @cached_property
     def has_sub_requests(self) -> bool:

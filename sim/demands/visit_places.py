@@ -50,7 +50,8 @@ def stations_of(network: Network, where: int | Member | Bound) -> list[int]:
     """Return all stations at which a visit may be served."""
     if not isinstance(where, Member | Bound):
         return [int(where)]
-    return [int(k) for k in np.flatnonzero(_counts(network, where))]
+    found: list[int] = np.flatnonzero(_counts(network, where)).tolist()
+    return found
 
 
 def stations_by_visits(network: Network, where: int | Member | Bound) -> Floats:
@@ -93,13 +94,8 @@ def may_refuse(network: Network, visit: Visit) -> bool:
         return True
     if visit.starts is not None and any(may_fail(network, network.routes[k]) for k in visit.starts.routes):
         return True
-    dies, shuts = targets(network, ActionKind.DOWN), targets(network, ActionKind.SHUT)
-    for k in stations_of(network, visit.station):
-        station = network.stations[k]
-        full = station.discipline.holds_tokens and not visit.releases and station.queue_limit < UNBOUNDED
-        if full or k in dies or (k in shuts and station.poll_s > 0 and station.poll_limit < UNBOUNDED):
-            return True
-    return False
+    ends = network.ending_stations if visit.releases else network.ending_stations | network.limited_pools
+    return bool(ends) and not ends.isdisjoint(stations_of(network, visit.station))
 
 
 def may_fail(network: Network, route: Route) -> bool:
@@ -442,12 +438,16 @@ def _pair(network: Network, pair: tuple[int, int]) -> Resource:
 
 def _resource(network: Network, members: tuple[int, ...]) -> Resource:
     stations = [network.stations[k] for k in members]
+    if len(members) == 1:
+        (one,) = stations
+        servers = math.inf if one.discipline.infinite else one.servers
+        return Resource(one.name, one.role, "pool" if one.discipline.holds_tokens else "station", members, servers)
     roles = {station.role for station in stations}
     pool = all(station.discipline.holds_tokens for station in stations)
     return Resource(
         name=names_of(network, members),
         role=roles.pop() if len(roles) == 1 else "group",
-        kind="pool" if pool else "station" if len(members) == 1 else "group",
+        kind="pool" if pool else "group",
         stations=members,
         servers=sum(math.inf if s.discipline.infinite else s.servers for s in stations),
     )

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from traces.random_streams import mixed, stream_id, uniforms
+from traces.random_streams import mixed, stream_id, uniforms, uniforms_at
 
 words = st.integers(0, 2**64 - 1)
 
@@ -14,6 +14,12 @@ words = st.integers(0, 2**64 - 1)
 def test_draws_do_not_depend_on_chunking(seed: int, stream: int, first: int, before: int, count: int) -> None:
     larger = uniforms(seed, stream, first, before + count)
     assert (uniforms(seed, stream, first + before, count) == larger[before:]).all()
+
+
+@given(words, st.lists(words, min_size=1, max_size=4), st.integers(0, 2**62), st.integers(1, 30))
+def test_single_draws_of_many_streams_are_the_same(seed: int, streams: list[int], first: int, count: int) -> None:
+    drawn = uniforms_at(seed, np.array(streams, np.uint64)[:, None], first + np.arange(count))
+    assert (drawn == np.array([uniforms(seed, stream, first, count) for stream in streams])).all()
 
 
 @given(words, words, st.integers(0, 2**60))

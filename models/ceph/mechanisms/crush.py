@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from traces.errors import InputError
-from traces.random_streams import stream_id, uniforms
+from traces.random_streams import stream_id, uniforms, uniforms_at
 
 FailureDomain = Literal["osd", "host", "rack"]
 
 NO_OSD = -1
 _BLOCK = 8192  # placement groups mapped at a time, which bounds the memory
+_CELLS = 4096  # straws of single placement groups drawn at a time, for each OSD of a domain
+_SPARSE = 32  # domains for each OSD of a placement group from which straws are drawn one by one
 
 
 def place(
@@ -135,6 +137,12 @@ class _Straws:
         by_domain = np.argsort(flat, kind="stable")
         starts = np.searchsorted(flat[by_domain], np.arange(self.domains + 1))
         osds = np.empty(flat.shape, np.int32)
+        if self.domains > _SPARSE * chosen.shape[-1]:
+            for cells in np.split(by_domain, range(_CELLS, len(flat), _CELLS)):
+                candidates = flat[cells, None] * each + np.arange(each)
+                straws = self._straws_at(candidates, flat_groups[cells, None], usable)
+                osds[cells] = candidates[:, 0] + straws.argmax(axis=1)
+            return osds.reshape(chosen.shape)
         for domain in range(self.domains):
             cells = by_domain[starts[domain] : starts[domain + 1]]
             if len(cells):
@@ -142,6 +150,17 @@ class _Straws:
                 straws = self._straws(range(first, first + each), flat_groups[cells], usable)
                 osds[cells] = first + straws.argmax(axis=0)
         return osds.reshape(chosen.shape)
+
+    def _straws_at(
+        self, osds: NDArray[np.int64], groups: NDArray[np.int64], usable: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Return the straw of each OSD for a placement group, which broadcasts with it, in the shape of both."""
+        distinct, which = np.unique(osds, return_inverse=True)
+        streams = [stream_id("crush", "osd", *divmod(osd, self.drives_per_host)) for osd in distinct.tolist()]
+        draws = uniforms_at(self.seed, np.array(streams, np.uint64)[which.reshape(osds.shape)], self.first + groups)
+        with np.errstate(divide="ignore"):
+            straws = np.log(draws) / self.weight[osds]
+        return np.where(usable[osds], straws, -np.inf)
 
     def _straws(self, osds: range, groups: NDArray[np.int64], usable: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return the straws of OSDs for placement groups, shape (OSDs, groups)."""

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models.ceph.mechanisms import crush
 from models.ceph.mechanisms.crush import NO_OSD, place
 from tests.profiles import examples
 from traces.errors import InputError
@@ -51,6 +52,20 @@ def test_osds_have_data_in_proportion_to_their_weights():
     heavy = (table >= 64).mean()
     assert heavy == pytest.approx(2 / 3, abs=4 * np.sqrt(2 / 9 / 8192))
     assert (place(8192, 3, 8, 2, weights=np.tile([0.0, 1.0], 8)) % 2 == 1).all()
+
+
+@examples(20)
+@given(st.integers(0, 2**32), st.integers(1, 4), st.sets(st.integers(0, 100), max_size=5))
+def test_single_straws_choose_as_those_of_all_groups(seed, drives, down):
+    """Large clusters draw the straws of each placement group one by one."""
+    hosts, weights = 90, np.linspace(0.5, 2.0, 90 * drives)
+    down = {osd for osd in down if osd < hosts * drives}
+    found = []
+    for sparse in (1, 10**9):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(crush, "_SPARSE", sparse)
+            found.append(place(9000, 2, hosts, drives, weights=weights, down=down, seed=seed))
+    assert (found[0] == found[1]).all()
 
 
 def test_placement_depends_on_the_seed_alone():
