@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from models.openio.places import sets_of_drives
-from models.store import compile_spec, spec_of
+from models.store import compile_spec, load_spec, spec_of
 from sim.analysis.bounds import bounds
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
 from sim.simulate import simulate
+from tests.paths import EXAMPLES
 from tests.small_traces import trace_of
 from traces.errors import InputError
 from traces.workload.generate import generate
@@ -276,6 +277,22 @@ def test_a_gateway_that_fails_is_left_out_after_a_while():
     fault = {"kind": "gateway_down", "gateway": 1, "detected_after": 20}
     failed = failed_at("HEAD", fault, gateways={"count": 2})[1]
     assert failed[1][:20].mean() == pytest.approx(0.5) and not failed[1][20:].any()
+
+
+# What was published
+
+
+def test_the_rate_of_2019_is_that_of_links():
+    """1.372 Tbit/s on some 350 servers are 490 MB/s a server."""
+    spec = load_spec(EXAMPLES / "openio" / "2019-servers.yaml", ["workload.duration=60s"])
+    trace, servers = generate(spec.workload, 0), spec.hosts.count
+    most = bounds(*compile_spec(spec, trace)).max_throughput_ops * spec.workload.object_size.size / servers
+    assert most == pytest.approx(1.25e9 / (1 + 1.5 * 34 / 35), rel=0.01)
+    run = simulate(spec, trace, seed=0)
+    end_s = run.requests.column("end_s").to_numpy()
+    rate_ops = ((end_s > 20) & (end_s <= 60)).sum() / 40
+    assert not run.failed.any()
+    assert rate_ops * 240 * MIB / servers == pytest.approx(490e6, rel=0.05)
 
 
 # Both engines
