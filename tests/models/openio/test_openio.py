@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from models.openio.growth import FULL, GROWTH, knob
 from models.openio.places import sets_of_drives
+from models.openio.store import doubts
 from models.store import compile_spec, load_spec, spec_of
 from sim.analysis.bounds import bounds
 from sim.engine.compiled import engine as compiled_engine
@@ -173,6 +175,39 @@ def test_chunks_are_on_as_many_hosts_as_possible_and_evenly(hosts, per_host, wid
     assert max(on_host) == -(-width // hosts)
     counts = np.bincount(chosen.ravel(), minlength=hosts * per_host)
     assert counts.max() - counts.min() <= 1
+
+
+# Growth, and what is probably not meant
+
+
+def test_drives_fill_and_bases_grow_with_the_objects():
+    spec = cluster(
+        hosts={"count": 6}, drives={"count": 12, "capacity": "8TB"}, chunks={"erasure": {"data": 6, "parity": 3}},
+        stored={"objects": 1e8, "object_size": "1MiB"}, directory={"containers_per_bucket": 40},
+    )  # fmt: skip
+    trace = generate(spec.workload, 0)
+    state = GROWTH.state(spec, trace)
+    assert state["fill_fraction"] == pytest.approx(1e8 * MIB * 1.5 / (72 * 8e12))
+    assert state["objects_per_container"] == pytest.approx(1e8 / 40)
+    found = {effect.name: effect.objects for effect in GROWTH.effects(spec, trace, 1e6, 1e9)}
+    assert set(found) == {"base", "full"}
+    assert GROWTH.state(GROWTH.grown(spec, found["full"]), trace)["fill_fraction"] == pytest.approx(FULL)
+    assert GROWTH.full(0.79) is None and "80% full" in str(GROWTH.full(0.8))
+    wider = spec.model_copy(update={"directory": spec.directory.model_copy(update={"containers_per_bucket": 80})})
+    later = {effect.name: effect.objects for effect in GROWTH.effects(wider, trace, 1e6, 1e9)}
+    assert later["full"] == found["full"] and later["base"] == pytest.approx(2 * found["base"])
+    more = knob(spec, "base")
+    assert more is not None and (more.path, more.now) == ("directory.containers_per_bucket", 40)
+    assert knob(spec, "full") is None
+
+
+def test_a_host_with_more_chunks_than_the_parity_is_doubtful():
+    coded = {"erasure": {"data": 6, "parity": 2}}
+    (doubt,) = doubts(cluster(hosts={"count": 3}, drives={"count": 4}, chunks=coded))
+    assert doubt.path == "chunks.erasure" and "3 of 8 chunks are on one of 3 hosts" in doubt.text
+    assert not list(doubts(cluster(hosts={"count": 4}, drives={"count": 4}, chunks=coded)))
+    full = {"objects": 1e12, "object_size": "1MiB"}
+    assert [each.path for each in doubts(cluster(stored=full))] == ["stored.objects"]
 
 
 # Failures; they begin at 100 s and end at 200 s
