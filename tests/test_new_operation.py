@@ -221,6 +221,7 @@ OF_PROTOCOLS = (
     "models/ceph",
     "models/swift",
     "models/bob",
+    "models/openio",
     "validate/s3",
     "validate/reference",
 )

@@ -11,7 +11,7 @@ from cli.tables.spec.origins import implausible_text
 from models.basis.doubts import doubts
 from models.spec.origins import origins_of
 from models.spec.plausibility import implausible
-from models.store import spec_of, store_named
+from models.store import MODULES, spec_of, store_named
 from tests.paths import EXAMPLES, SPECS
 from tests.specs import minio
 from traces.spec.spec_file import load_mapping, override
@@ -171,5 +171,5 @@ def test_examples_have_none_but_what_they_are_about():
 
 
 def test_quantities_of_fits_are_known_to_the_stores():
-    for name in ("minio", "ceph", "swift", "bob"):
+    for name in MODULES:
         assert all(callable(condition) for condition in store_named(name).conditions.values())

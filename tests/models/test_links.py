@@ -11,7 +11,8 @@ from tests.paths import EXAMPLES
 from traces.errors import InputError
 from traces.workload.generate import generate
 
-SPECS = ("minio/homelab.yaml", "minio/two-pools.yaml", "ceph/box.yaml", "swift/box.yaml", "bob/cluster.yaml")
+SPECS = ("minio/homelab.yaml", "minio/two-pools.yaml", "ceph/box.yaml", "swift/box.yaml", "bob/cluster.yaml",
+         "openio/cluster.yaml")  # fmt: skip
 QUEUE = 1 << 20
 
 

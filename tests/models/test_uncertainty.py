@@ -260,7 +260,8 @@ def test_most_values_without_effect_are_known_to_the_stores():
     [
         ("bob/cluster.yaml", {"hosts.cpu", "hosts.internode.call", "drives.read"}),
         ("swift/cluster.yaml", {"proxies.cpu", "hosts.cpu", "hosts.update_cpu", "drives.sync"}),
+        ("openio/cluster.yaml", {"gateways.cpu", "hosts.cpu", "directory.write", "drives.read"}),
     ],
 )
-def test_presets_of_bob_and_swift_have_ranges(example, expected):
+def test_presets_of_other_stores_have_ranges(example, expected):
     assert expected <= set(paths(load_mapping(EXAMPLES / example)))

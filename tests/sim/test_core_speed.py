@@ -19,6 +19,8 @@ BALANCED = [*SHORT, "balance=proxy", "proxy.cpu={constant: 30us}"]
         ("swift/cluster.yaml", SHORT, "proxies", "proxy cpu"),
         ("swift/cluster.yaml", SHORT, "hosts", "host cpu"),
         ("bob/cluster.yaml", [*SHORT, "hosts.internode.call=20us"], "hosts", "host cpu"),
+        ("openio/cluster.yaml", SHORT, "gateways", "gateway cpu"),
+        ("openio/cluster.yaml", SHORT, "hosts", "host cpu"),
         ("minio/two-pools.yaml", BALANCED, "proxy", "proxy cpu"),
     ],
 )

@@ -61,6 +61,11 @@ STORES: dict[str, dict[str, Any]] = {
         "hosts": {"preset": "bob-2.1-host", "count": 3},
         "drives": {"count": 2, "preset": "nvme", "append": "5us"}, "vdisks": {"count": 12, "replicas": 3},
     },
+    "openio": {
+        "store": "openio", "network": {"latency": "0.1ms"}, "gateways": {"preset": "openio-gateway", "count": 2},
+        "hosts": {"preset": "openio-host", "count": 3}, "drives": {"count": 2, "preset": "nvme"},
+        "directory": {"preset": "openio-directory", "containers_per_bucket": 4},
+    },
 }  # fmt: skip
 DISK: dict[str, Any] = {"store": "fifo-disk", "network": {"latency": "0.2ms"}, "disk": {"read": "5ms", "write": "6ms"}}
 

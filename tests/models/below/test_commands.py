@@ -36,7 +36,8 @@ def answer(capsys, *arguments: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("layer", LAYERS)
 @pytest.mark.parametrize(
-    ("below", "failure"), [("minio", "host:1"), ("ceph", "osd:1"), ("swift", "host:1"), ("bob", "host:1")]
+    ("below", "failure"),
+    [("minio", "host:1"), ("ceph", "osd:1"), ("swift", "host:1"), ("bob", "host:1"), ("openio", "host:1")],
 )
 def test_failures_below(layer, below, failure, tmp_path, capsys):
     """Each fault of the store below has its name there; one that slows it down shows in the layer."""

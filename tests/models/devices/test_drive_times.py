@@ -8,6 +8,7 @@ import pytest
 
 import models.bob.compile
 import models.minio.compile
+import models.openio.compile
 import models.swift.compile
 from models.devices.devices import DEVICE_PRESETS
 from models.devices.drive_times import DriveTimes
@@ -30,6 +31,7 @@ STORES: dict[str, tuple[Any, dict[str, Any], float]] = {
     "minio": (models.minio.compile, {"hosts": {"count": 4, "cpu": CPU}}, 2.943),
     "swift": (models.swift.compile, {"hosts": {"count": 4, "cpu": CPU}, "proxies": {"cpu": CPU}}, 1),
     "bob": (models.bob.compile, {"hosts": {"count": 4, "cpu": CPU}, "vdisks": {"replicas": 1}}, 1),
+    "openio": (models.openio.compile, {"hosts": {"count": 4, "cpu": CPU}, "gateways": {"cpu": CPU}}, 1),
 }
 DRIVES = 8
 

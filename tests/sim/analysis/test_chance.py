@@ -110,7 +110,9 @@ def test_uneven_placement_stays_if_keys_seem_uneven() -> None:
         assert found_s[7] > 0.2e-3
 
 
-@pytest.mark.parametrize("name", ["minio.yaml", "ceph/nvme-squid.yaml", "swift/cluster.yaml", "bob/cluster.yaml"])
+@pytest.mark.parametrize(
+    "name", ["minio.yaml", "ceph/nvme-squid.yaml", "swift/cluster.yaml", "bob/cluster.yaml", "openio/cluster.yaml"]
+)
 def test_least_demands_of_other_keys_and_clients_are_those_of_their_own_sums(name: str) -> None:
     spec = load_spec(EXAMPLES / name)
     network, requests = compile_spec(spec, generate(spec.workload.limited(500), 1))

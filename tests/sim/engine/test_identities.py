@@ -56,6 +56,7 @@ SPECS = {
     ),
     "swift": ("swift/cluster.yaml", "workload.duration=2s", "client.machines=2", "client.cores=1", *unsteady("8ms")),
     "bob": ("bob/cluster.yaml", "workload.duration=1s", "client.nic=25Gbit/s", *unsteady("1ms")),
+    "openio": ("openio/cluster.yaml", "workload.duration=3s", "client.nic=25Gbit/s", *unsteady("8ms")),
     "background load": (
         "bob/cluster.yaml", "workload.duration=1s", "background.scheduling=weighted",
         "background.loads=[{name: GET, rate: 900/s, demand: 1ms}, {name: scrub, rate: 90/s, demand: 2ms}]",
@@ -155,6 +156,8 @@ FAULTS = [
     ("ceph/nvme-quincy.yaml", "workload.operations=2000", "{kind: osd_down, osd: 1, at: 100s, back_at: 101s}"),
     ("swift/cluster.yaml", "workload.duration=1s", "{kind: drive_down, drive: 1, at: 100s, back_at: 101s}"),
     ("bob/cluster.yaml", "workload.duration=200ms", "{kind: host_down, host: 1, at: 100s, back_at: 101s}"),
+    ("openio/cluster.yaml", "workload.duration=1s", "{kind: host_down, host: 1, at: 100s, back_at: 101s}"),
+    ("openio/2019-servers.yaml", "workload.operations=100", "{kind: rawx_hung, drive: 1, at: 100s, back_at: 101s}"),
 ]
 
 

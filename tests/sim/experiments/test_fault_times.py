@@ -196,6 +196,7 @@ def test_outages_that_touch_or_overlap_are_one():
         ("ceph/nvme-squid.yaml", "osd", "osd_down"),
         ("swift/cluster.yaml", "proxy", "proxy_down"),
         ("bob/cluster.yaml", "host", "link_down"),
+        ("openio/cluster.yaml", "drive", "rawx_hung"),
     ],
 )
 def test_outages_of_one_part_may_touch_but_not_overlap(name: str, part: str, kind: str):

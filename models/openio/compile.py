@@ -1,0 +1,103 @@
+"""OpenIO as stations and routes: gateways, hosts with their drives and the directory, and the clients.
+
+`routes.py` has the order of visits, `places.py` the drives of an object and the bases of a container, and what fails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.devices.hdd_scheduling import HddQueue, hdd_queue
+from models.network.demand_sheet import Requests
+from models.network.network import Network
+from models.network.placement import key_hashes
+from models.openio.faults import epochs_of
+from models.openio.places import Places
+from models.openio.routes import Kind, Routes
+from models.openio.spec import OpenioSpec
+from models.openio.stations import Stations
+from models.shared.background import with_background
+from traces.distinct_rows import distinct_rows
+from traces.operations import GET, OPS, PUT, S3
+from traces.random_streams import stream_id, uniforms
+from traces.trace import Trace
+
+_MOST_CONTAINERS = 4096
+
+
+def compile(spec: OpenioSpec, trace: Trace, waiting: float | None = None) -> tuple[Network, Requests]:
+    """Return the Network of a cluster, and the requests of a Trace on it.
+
+    `waiting`: mean number of accesses at a hard disk that is busy, at least 1; None: by the load of the Trace.
+    """
+    if waiting is None:
+        return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace))
+    spec = spec.model_copy(update={"drives": spec.drives.at_depth(waiting)})
+    container, containers = _containers(spec, trace)
+    groups = 2 * (len(epochs_of(spec.faults, spec.drives.count)) > 1) + (spec.gateway_count > 1)
+    stations = Stations(spec, containers, _dirty_chunks(spec, trace), groups)
+    places = Places(spec, stations)
+    kinds, kind_of = _kinds(spec, trace)
+    routes = Routes(spec, stations, places).routes(kinds)
+    network_groups = (*places.groups, *stations.clients.groups)
+    network = Network(tuple(stations.all), routes, places.tables, network_groups, tuple(places.scenario))
+    requests = Requests.of(trace, kind_of)
+    key_hash = places.row_hashes(requests.key_hash, container[slice(trace.issued)])
+    requests = replace(requests, key_hash=key_hash, size_bytes=_moved_bytes(kinds, trace, requests))
+    return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
+
+
+def hdd_queue_of(spec: OpenioSpec, trace: Trace) -> HddQueue:
+    """Return the queues of the hard disks: clients wait for reads only."""
+    read = spec.protection.data * (1 - spec.hosts.page_cache.hit_ratio)
+    return hdd_queue([spec.drives], trace, np.where(trace.op == GET, read, 0.0), spec.total_drives)
+
+
+def _containers(spec: OpenioSpec, trace: Trace) -> tuple[NDArray[np.int64], int]:
+    """Return the number of the container of each request, and how many there are."""
+    buckets = trace.table.column("bucket").combine_chunks()
+    codes = np.unique(buckets.indices.to_numpy(zero_copy_only=False), return_inverse=True)[1].astype(np.int64)
+    shards = spec.directory.containers_per_bucket
+    shard = (key_hashes(trace) >> np.uint64(32)).astype(np.int64) % shards
+    count = min(_MOST_CONTAINERS, (int(codes.max(initial=0)) + 1) * shards)
+    return (codes * shards + shard) % count, count
+
+
+def _dirty_chunks(spec: OpenioSpec, trace: Trace) -> int:
+    """Return the number of chunks of mean size that a host's page cache takes; 0: there is no limit."""
+    if not spec.drives.dirty_limit:
+        return 0
+    put = trace.op == PUT
+    sizes = np.minimum(trace.size_bytes[put], spec.metachunk_bytes)
+    mean_bytes = float(sizes.mean()) / spec.protection.data if put.any() else 0.0
+    # A metachunk that has all of its chunks on one host needs as many at the same time.
+    return max(spec.protection.width, int(spec.drives.dirty_limit / max(mean_bytes, 1.0)))
+
+
+def _kinds(spec: OpenioSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]]:
+    """Return the kinds of requests, and the index of each request's kind; the usual one of each operation is first."""
+    op, reads = trace.op, trace.op == GET
+    bytes_of = np.where(reads, trace.transfer_bytes, trace.size_bytes)
+    several = (bytes_of > spec.metachunk_bytes) & np.isin(op, [OPS.index(each) for each in ("GET", "PUT", "DELETE")])
+    cached = reads & (uniforms(0, stream_id("openio/cached"), 0, len(op)) < spec.hosts.page_cache.hit_ratio)
+    kinds = [Kind(name) for name in S3]
+    index = {kind: number for number, kind in enumerate(kinds)}
+    forms, which = distinct_rows([op, several, cached])
+    numbers = []
+    for code, *flags in forms.tolist():
+        kind = Kind(OPS[code], *map(bool, flags))
+        if kind not in index:
+            index[kind] = len(kinds)
+            kinds.append(kind)
+        numbers.append(index[kind])
+    return kinds, np.array(numbers, np.int32)[which] if numbers else np.zeros(0, np.int32)
+
+
+def _moved_bytes(kinds: list[Kind], trace: Trace, requests: Requests) -> NDArray[np.int64]:
+    """Return the sizes of requests, shape (n,): that of the object where a DELETE is for several metachunks."""
+    issued, removes = slice(trace.issued), np.array([k.several and k.op == "DELETE" for k in kinds])[requests.route]
+    return np.where(removes, trace.size_bytes[issued], requests.size_bytes)

@@ -1,0 +1,199 @@
+"""The sections of an OpenIO spec: gateways, hosts, drives with a rawx service each, directory, data protection."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from models.devices.drive_times import DriveTimes
+from models.devices.presets import PRESETS_OF, with_preset
+from models.devices.processors import BARE_COUNT, Cores
+from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
+from models.openio import presets
+from models.shared.prices import Price, PriceList
+from models.shared.store_spec import Internode
+from traces.operations import Op, S3Op
+from traces.spec.field_notes import Basis, LinkRate, Unit
+from traces.spec.fit_bounds import Fit
+from traces.spec.units import MOST_COUNT, Bytes, BytesPerSecond, Fraction, Seconds
+from traces.workload.distributions import Strict
+
+_NIC = Basis("assumed: no limit", 1.25e8, 5e10)
+_IO = "OpenIO's default: oio/api/io.py"
+_CODING = Basis("assumed: 2 GB/s on a core with vector instructions (liberasurecode with ISA-L)", 0, 0.05)
+
+
+class Gateways(Strict):
+    """The S3 gateways, which are identical: proxies in Python, each with an oio-proxy next to it."""
+
+    preset: str | None = Field(None, description="Name of a gateway, which supplies its CPU times.")
+    collocated: bool = Field(
+        False,
+        description="Whether there is a gateway on each host, with its cores and NIC; then `count`, `cores` and `nic` "
+        "have no effect.",
+    )
+    count: Annotated[int, Basis("assumed: one gateway", 1, 1000)] = Field(
+        1, ge=1, le=MOST_COUNT, description="Number of gateways, which take requests in turn."
+    )
+    cores: Annotated[Cores, BARE_COUNT] = Field(
+        Cores(), description="Cores of a gateway, with a worker process on each; a bare number is their count."
+    )
+    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC, LinkRate()] = Field(
+        0.0, ge=0, description="Bandwidth of a gateway's network interface in each direction; 0: no limit."
+    )
+    cpu: dict[S3Op, Demand] = Field({}, description="CPU time of a gateway for a request, by operation.")
+    coding: Annotated[Demand, _CODING] = Field(
+        ServiceDemand(per_byte=0.5e-9),
+        description="CPU time of a gateway for encoding or decoding an object, with an erasure code.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_preset(cls, data: Any) -> Any:
+        return with_preset(data, presets.gateways)
+
+
+class PageCache(Strict):
+    """The page cache of a host."""
+
+    hit_ratio: Annotated[Fraction, Basis("assumed: cold reads", 0, 1)] = Field(
+        0.0, ge=0, le=1, description="Fraction of GETs whose chunks are in the page caches."
+    )
+
+
+class Hosts(Strict):
+    """The hosts, which are identical: rawx services of the drives, and a meta2 service of the directory."""
+
+    preset: str | None = Field(None, description="Name of a host, which supplies its CPU times.")
+    count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(
+        1, ge=1, le=MOST_COUNT, description="Number of hosts."
+    )
+    cores: Annotated[Cores, BARE_COUNT] = Field(
+        Cores(), description="Cores of a host, which its services use; a bare number is their count."
+    )
+    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC, LinkRate()] = Field(
+        0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."
+    )
+    page_cache: PageCache = Field(PageCache(), description="Page cache of a host, for reads.")
+    cpu: dict[S3Op, Demand] = Field(
+        {}, description="CPU time of a rawx service for a chunk, by operation; per-byte times apply to the chunk."
+    )
+    internode: Internode = Field(
+        Internode(), description="Network between the services; each request for a chunk opens a connection first."
+    )
+
+    def cpu_demand(self, op: Op) -> ServiceDemand:
+        """Return the CPU demand of a rawx service for a chunk."""
+        return self.cores.at_speed(self.cpu.get(op, NOTHING))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_preset(cls, data: Any) -> Any:
+        return with_preset(data, presets.hosts)
+
+
+class Drives(DriveTimes):
+    """The drives of each host behind its page cache, with a rawx service each, which syncs nothing."""
+
+    preset: str | None = Field(None, description="Name of a device, such as nvme or hdd-7k2.")
+    count: Annotated[int, Basis("assumed: one drive", 1, 1000)] = Field(
+        1, ge=1, le=MOST_COUNT, description="Number of drives of a host."
+    )
+    queue_depth: Annotated[int, Basis("assumed: one access at a time", 1, 1024)] = Field(
+        1, ge=1, le=MOST_COUNT, description="Number of accesses that a drive serves at the same time."
+    )
+    read: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(
+        None, description="Service time of reading a chunk that the page cache does not have."
+    )
+    write: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(
+        None, description="Service time of writing a chunk back from the page cache, for which no client waits."
+    )
+    read_latency: Demand = Field(NOTHING, description="Further latency of a read, which overlaps with other accesses.")
+    dirty_limit: Annotated[Bytes, Basis("assumed: no limit; Linux's default is 20 % of the memory")] = Field(
+        0, description="Bytes in a host's page cache that are not written back; further writes wait. 0: no limit."
+    )
+    capacity: Annotated[Bytes, Field(gt=0), Basis("assumed: 8 TB", 1e11, 4e13)] = Field(
+        8 * 10**12, description="Bytes that the chunks on a drive may take."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_preset(cls, data: Any) -> Any:
+        return cls.completed(data, presets.drives)
+
+
+class Erasure(Strict):
+    """An erasure-coded storage policy."""
+
+    data: Annotated[int, Basis("assumed", 1, 32)] = Field(
+        ge=1, le=32, description="Number of data chunks that a metachunk is divided into."
+    )
+    parity: Annotated[int, Basis("assumed", 1, 16)] = Field(
+        ge=1, le=16, description="Number of parity chunks that a metachunk gets in addition."
+    )
+
+
+class Chunks(Strict):
+    """The storage policy: chunks, their replicas or erasure code, and the timeouts of requests for them."""
+
+    size: Annotated[Bytes, Field(gt=0), Basis("OpenIO's default: ns.chunk_size", 1 << 20, 1 << 30)] = Field(
+        10 << 20, description="Largest chunk; larger objects have several metachunks, one written after the other."
+    )
+    replicas: Annotated[int, Basis("assumed: three replicas", 1, 10)] = Field(
+        3, ge=1, le=10, description="Number of replicas of a chunk, if objects are not erasure coded."
+    )
+    erasure: Erasure | None = Field(None, description="Erasure coding of all objects; absent: replicas.")
+    connection_timeout: Annotated[Seconds, Field(gt=0), Basis(_IO, 0.1, 60)] = Field(
+        10.0, description="Time limit of opening a connection to a rawx service."
+    )
+    timeout: Annotated[Seconds, Field(gt=0), Basis(_IO, 1, 600)] = Field(
+        60.0, description="Time limit of a rawx service that accepts a connection, but does not respond."
+    )
+
+
+class Directory(Strict):
+    """The directory: each container is an SQLite base of meta2 services, which serves one request at a time."""
+
+    preset: str | None = Field(None, description="Name of a directory, which supplies its CPU times.")
+    replicas: Annotated[int, Basis("OpenIO's usual 3", 1, 7)] = Field(
+        3, ge=1, le=7, description="Number of copies of each base, on different hosts; a write needs a majority."
+    )
+    containers_per_bucket: Annotated[int, Basis("assumed: buckets are not sharded", 1, 10_000)] = Field(
+        1, ge=1, le=MOST_COUNT, description="Number of containers that the objects of a bucket are distributed over."
+    )
+    proxy: Demand = Field(NOTHING, description="CPU time of the oio-proxy of a gateway for a request to the directory.")
+    read: Demand = Field(NOTHING, description="CPU time for which a look-up of an object keeps its base.")
+    write: Demand = Field(NOTHING, description="CPU time of an update on the base's master, which keeps it longer.")
+    replicate: Demand = Field(NOTHING, description="CPU time of an update on each other copy; the master waits for it.")
+    list: Demand = Field(NOTHING, description="CPU time for which a page of a listing keeps its base.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_preset(cls, data: Any) -> Any:
+        return with_preset(data, presets.directory)
+
+
+class Stored(Strict):
+    """The objects that the store holds before the run."""
+
+    objects: Annotated[float, Unit("", "1e9"), Basis("assumed: an empty store", 1, 1e12)] = Field(
+        0.0, ge=0, description="Number of objects before the run, over all buckets."
+    )
+    object_size: Bytes | None = Field(
+        None, description="Mean size of these objects; absent: that of the objects that are requested."
+    )
+
+
+class OpenioPrices(PriceList):
+    """The prices of the parts of an OpenIO cluster."""
+
+    gateway: Price = Field(0.0, description="Price of each gateway that has a machine of its own.")
+    host: Price = Field(0.0, description="Price of each host without drives.")
+    drive: Price = Field(0.0, description="Price of each drive of the hosts.")
+
+
+PRESETS_OF[Gateways] = presets.gateways
+PRESETS_OF[Hosts] = presets.hosts
+PRESETS_OF[Directory] = presets.directory
+PRESETS_OF[Drives] = presets.drives
