@@ -11,7 +11,9 @@ BUILD := $(BIN)/python -m sim.engine.compiled.build
 PYTEST := $(BIN)/python -m pytest -q
 # In the order of tests/conftest.py, the longest files first.
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
-# Where tests of real time are. Those of real stores mostly wait, so two run at once; those of stubs run alone.
+# Where tests of real time are. They mostly wait for a store or a stub, so three run at once; those of milliseconds run
+# alone.
+WAITING := -n 3 --dist loadfile --no-loadscope-reorder
 CLOCKED := tests/validate tests/traces/logs tests/test_benchmarks.py tests/test_readme.py
 
 # Tests start many processes, each of which would compile all modules again.
@@ -24,8 +26,8 @@ demo: .venv/built
 
 test: .venv/ready
 	$(PYTEST) -m "not clock and not readme" $(PARALLEL)
-	$(PYTEST) -m "clock and live" $(PARALLEL) $(CLOCKED)
-	$(PYTEST) -m "clock and not live" $(CLOCKED)
+	$(PYTEST) -m "clock and not alone" $(WAITING) $(CLOCKED)
+	$(PYTEST) -m "clock and alone" $(CLOCKED)
 
 nightly: export TAILCAST_TESTS = nightly
 nightly: test
@@ -34,8 +36,8 @@ nightly: test
 coverage: .venv/ready
 	$(BIN)/coverage erase
 	$(PYTEST) -m "not clock and not readme" $(PARALLEL) --cov --cov-report= --cov-fail-under=0
-	$(PYTEST) -m "clock and live" $(PARALLEL) $(CLOCKED) --cov --cov-append --cov-report= --cov-fail-under=0
-	$(PYTEST) -m "clock and not live" $(CLOCKED) --cov --cov-append --cov-report= --cov-fail-under=0
+	$(PYTEST) -m "clock and not alone" $(WAITING) $(CLOCKED) --cov --cov-append --cov-report= --cov-fail-under=0
+	$(PYTEST) -m "clock and alone" $(CLOCKED) --cov --cov-append --cov-report= --cov-fail-under=0
 	$(BIN)/coverage report
 
 lint: .venv/ready

@@ -34,9 +34,13 @@ _STORES = {"stub", "lab_state"}
 _CLOCKED = ("tests/validate/", "tests/traces/logs/", "tests/test_benchmarks.py", "tests/test_readme.py")
 """Where tests of real time are: `make test` collects only these for them."""
 _LONGEST = (
+    "tests/validate/campaign/test_live_campaign.py", "tests/validate/test_demo.py",
+    "tests/validate/campaign/test_measure.py", "tests/validate/lab/test_live_minio.py",
+    "tests/validate/lab/box/test_live_box.py", "tests/validate/replay/test_bucket_record.py",
+    "tests/validate/lab/ceph/test_live_ceph.py", "tests/validate/lab/test_lab.py",
     "tests/test_tutorial.py", "tests/test_benchmarks.py", "tests/sim/test_random_specs.py",
     "tests/sim/capacity/test_plan.py", "tests/sim/analysis/test_saturation.py",
-    "tests/validate/reference/test_ceph.py", "tests/validate/test_demo.py", "tests/sim/capacity/test_timeline.py",
+    "tests/validate/reference/test_ceph.py", "tests/sim/capacity/test_timeline.py",
     "tests/sim/experiments/test_fault_times.py", "tests/traces/readers/test_fuzz.py",
     "tests/validate/forecast/test_validation.py", "tests/cli/pages/test_report.py",
     "tests/cli/commands/test_simulate.py", "tests/sim/engine/test_engines_examples.py",
@@ -58,13 +62,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what asks a store: it measures real time. Leave out what only `nightly` runs, and order the longest first.
+    """Mark what asks a store, or runs alone: it measures real time. Leave out what only `nightly` runs, and order the
+    longest first.
 
     Raises:
         pytest.UsageError: a test of real time is where `make test` does not look for such.
     """
     for item in items:
-        if _STORES & set(getattr(item, "fixturenames", ())):
+        if _STORES & set(getattr(item, "fixturenames", ())) or item.get_closest_marker("alone"):
             item.add_marker(pytest.mark.clock)
         if item.get_closest_marker("clock") and not item.nodeid.startswith(_CLOCKED):
             raise pytest.UsageError(f"{item.nodeid}: add its file to _CLOCKED in tests/conftest.py and to the Makefile")

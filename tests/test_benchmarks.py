@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fingerprinting.cases import examples_of
 
 from models.store import load_spec
 from sim.engine.compiled import build
@@ -223,3 +224,10 @@ def test_tiny_run_on_a_live_store(program: str, lab_state: Path, tmp_path: Path)
     done = started(program, shlex.split(arguments), tmp_path)
     assert not done.code, done.err
     assert re.search(r"\d", done.out + done.err)
+
+
+def test_fingerprints_simulate_all_examples_that_are_specs() -> None:
+    names = examples_of(ROOT)
+    assert len(names) > 40 and "minio" in names
+    for name in names:
+        load_spec(EXAMPLES / f"{name}.yaml")

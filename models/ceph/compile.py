@@ -26,7 +26,7 @@ from models.network.network import Network
 from models.shared.background import with_background
 from models.shared.caches import object_hits
 from models.shared.multipart import in_parts
-from models.spec.recent import Recent
+from models.shared.recent import Recent
 from traces.errors import InputError
 from traces.operations import DELETE, OPS, PUT
 from traces.random_streams import stream_id, uniforms

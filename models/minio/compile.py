@@ -34,8 +34,8 @@ from models.shared.background import with_background
 from models.shared.faults import outage_actions
 from models.shared.links import acknowledged_rounds
 from models.shared.multipart import SubRoutes, in_parts
+from models.shared.recent import Recent
 from models.shared.work import with_works
-from models.spec.recent import Recent
 from traces.distinct_rows import distinct_rows
 from traces.operations import LIST, OPS, PUT, rows_that
 from traces.random_streams import stream_id, uniforms

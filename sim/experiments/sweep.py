@@ -127,12 +127,17 @@ def simulated(job: PointTask, mapping: Callable[..., Iterator[Any]] = map) -> di
             precision=settings.precision,
             steady=settings.steady,
         )
-        trace = _TRACES.of(job.spec.workload, seed_of(settings.seed, 0))
+        trace = first_trace(job.spec, settings.seed)
         end_s = last_end_s(run.load for run in replications.runs)
         capacity = None if end_s is None else capacity_of(job.spec, trace, end_s=end_s)
     except InputError as error:
         return {"error": str(error)}
     return Measures.of(replications, settings.replications, capacity).to_json()
+
+
+def first_trace(spec: Spec, seed: int) -> Trace:
+    """Return the trace of the first replication of a job, from which its verdict has the capacity."""
+    return _TRACES.of(spec.workload, seed_of(seed, 0))
 
 
 def _run(spec: Spec, engine: EngineName, *, seed: int) -> Run:

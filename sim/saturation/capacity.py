@@ -18,6 +18,7 @@ from models.devices.hdd_scheduling import DRIVE
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.station import Station
+from models.shared.recent import Recent
 from models.store import Spec, before, compile_spec, faults_of
 from sim.demands.run_end import compile_until_end, latest_end_s
 from sim.demands.visit_places import stations_of
@@ -79,6 +80,10 @@ class Capacity:
         return math.fsum(each.ops * a for each, a in zip(self.limits, length_s, strict=True)) / math.fsum(length_s)
 
 
+_RECENT: Recent[tuple[Spec, Trace, bool], Capacity] = Recent(2)
+"""Capacities calculated last: a search compares a rate with the capacity that the verdict on its trial has, too."""
+
+
 def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True, end_s: float | None = None) -> Capacity:
     """Return the capacity of a store for the requests of a trace.
 
@@ -93,9 +98,13 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True, end_s: 
     spec = spec if end_s is None else before(spec, end_s)
     if generated is None:
         generated = _has_rate(trace, spec.workload.total_rate)
-    rate_ops = spec.workload.total_rate if generated else None
     if faults_of(spec):
         spec = before(spec, latest_end_s(spec, trace))
+    return _RECENT.of((spec, trace, generated), lambda: _calculated(spec, trace, generated))
+
+
+def _calculated(spec: Spec, trace: Trace, generated: bool) -> Capacity:
+    rate_ops = spec.workload.total_rate if generated else None
     trace = with_enough_requests(spec, trace) if generated else trace
     faults = _named(faults_of(spec).values())
     try:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from models.spec.recent import Recent
+from models.shared.recent import Recent
 from models.spec.spec_values import with_part
 from models.store import Spec, compile_spec, load_spec, spec_of
 from tests.paths import EXAMPLES

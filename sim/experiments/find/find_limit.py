@@ -16,6 +16,7 @@ from sim.experiments.find.line_search import Scale, bisect, bracket, probes, rev
 from sim.experiments.find.search import FailureInForce, check_failure, main_figures
 from sim.experiments.measures import extra_attempts_of
 from sim.experiments.probability import MetProbability
+from sim.experiments.sweep import first_trace
 from sim.experiments.variants import Simulations, Variants, assignment
 from sim.json_form import NOT_IN_JSON
 from sim.parallel.result_cache import ResultFolder
@@ -278,7 +279,7 @@ def _refuse_saturated(spec: Spec, seed: int) -> None:
     rate_ops = spec.workload.total_rate
     if rate_ops is None:
         return
-    limit = capacity_of(spec, generate(spec.workload, seed))
+    limit = capacity_of(spec, first_trace(spec, seed))
     most_ops = limit.mean_ops
     if most_ops is not None and rate_ops >= most_ops:
         raise InputError(

@@ -185,7 +185,7 @@ def test_bounds_of_a_trace_and_why_they_are_not_exact(capsys, tmp_path):
     assert "at least" in table
 
 
-REPLICATED = ["simulate", str(EXAMPLE), "--set", "workload.duration=0.3s", "--engine", "simpy", "--seed", "7"]
+REPLICATED = ["simulate", str(EXAMPLE), "--set", "workload.duration=0.3s", "--seed", "7"]
 
 
 def test_replications_print_intervals(capsys):

@@ -17,7 +17,7 @@ from models.store import spec_of
 from sim.capacity.contradictions import contradictions, created_rate_ops
 from sim.capacity.growth import Growth, likely, scenarios, spec_at, with_object_size
 from sim.capacity.health import HealthAssessment, HealthAssessor, HealthCheck, assess, state_of
-from sim.capacity.limits import RANGE, GrowingStore
+from sim.capacity.limits import RANGE, GrowingStore, Limit, find_limits
 from sim.capacity.plan import plan as planned
 from sim.capacity.remedies import candidates
 from tests.ceph_clusters import ceph
@@ -57,7 +57,19 @@ def plan(*arguments: Any, **named: Any) -> dict[str, Any]:
     return planned(*arguments, **named).to_json()
 
 
+def limits_of(data: dict[str, Any], grows: Growth) -> list[Limit]:
+    """The limits of a plan without objectives, without the search for a change."""
+    spec = with_object_size(spec_of(data, "spec"), 0)
+    store = GrowingStore(spec, grows, (), HealthCheck(spec))
+    return find_limits(store, likely(grows), scenarios(grows, 0), HealthAssessor(map))
+
+
 FIVE_PER_CENT = {"now": RATE, "growth": 0.05}
+SPILLING = growth(objects={"now": 1e8, "per_month": 3.5e7})
+FILLING = growth(objects={"now": 1e8, "per_month": 1e7})
+SHARDS: dict[str, Any] = override(
+    load_mapping(EXAMPLE), ["workload.buckets=1", "buckets.resharding.dynamic=false", "buckets.shards=11"]
+)
 
 
 @cache
@@ -66,13 +78,24 @@ def gateway_bound() -> dict[str, Any]:
     return plan(GATEWAY_BOUND, growth(rate=FIVE_PER_CENT), [])
 
 
+@cache
+def spilling() -> dict[str, Any]:
+    """The plan of a billion objects, of which those of the next months no longer fit its databases."""
+    return plan(load_mapping(EXAMPLE), SPILLING, [])
+
+
+@cache
+def short_of_shards() -> dict[str, Any]:
+    """The plan of a bucket whose index has too few shards already."""
+    return plan(SHARDS, FILLING, [])
+
+
 def by_name(result: dict[str, Any], name: str) -> dict[str, Any]:
     return next(limit for limit in result["limits"] if limit["name"] == name)
 
 
 def test_a_billion_objects_spill_first_where_the_levels_are_full():
-    filling = growth(objects={"now": 1e8, "per_month": 3.5e7})
-    result = plan(load_mapping(EXAMPLE), filling, [])
+    result = spilling()
     rocks = rocksdb_defaults("luminous")
     # L0 … L3 of every OSD full; of each object 6 of 112 OSDs hold a chunk.
     at_levels = sum(level_targets(rocks)[:4]) / rocks.metadata_bytes_per_object * 112 / 6
@@ -114,9 +137,9 @@ def test_a_gateway_saturates_when_arithmetic_says():
 
 
 def test_the_limit_of_utilisation_may_be_lower():
-    limit = plan(GATEWAY_BOUND, growth(rate=FIVE_PER_CENT, utilization=0.8), [])["limits"][0]
-    assert limit["name"] == "rgw cpu above 80%"
-    assert limit["month"]["likely"] == math.ceil(math.log(0.8 * CORES * 1000 / RATE) / math.log(1.05))
+    limit = limits_of(GATEWAY_BOUND, growth(rate=FIVE_PER_CENT, utilization=0.8))[0]
+    assert limit.name == "rgw cpu above 80%"
+    assert limit.month.likely == math.ceil(math.log(0.8 * CORES * 1000 / RATE) / math.log(1.05))
 
 
 @pytest.mark.parametrize(
@@ -183,9 +206,6 @@ def test_nothing_helps_where_everything_is_far_too_small():
 
 # Agreement of limits, best change and growth
 
-SHARDS: dict[str, Any] = override(
-    load_mapping(EXAMPLE), ["workload.buckets=1", "buckets.resharding.dynamic=false", "buckets.shards=11"]
-)
 WRITES = [
     "workload={operations: 1, rate: 1000/s, object_size: 64KiB, mix: {PUT: 1, GET: 1}, buckets: 1}",
     "stored.working_set=null",
@@ -193,27 +213,25 @@ WRITES = [
 
 
 def test_what_avoids_a_limit_is_the_least_value_that_does():
-    filling = growth(objects={"now": 1e8, "per_month": 1e7})
-    result = plan(SHARDS, filling, [])
+    result = short_of_shards()
     first = result["limits"][0]
     assert (result["first"], first["month"]["likely"]) == ("index shards", 0)
     least = math.ceil((1e8 + MONTHS * 1e7) / 100_000)
     assert first["set"] == {"buckets.shards": least}
     for shards, avoids in ((least, True), (least - 1, False)):
-        again = plan(override(SHARDS, [f"buckets.shards={shards}"]), filling, [])
-        assert ("index shards" not in [limit["name"] for limit in again["limits"]]) is avoids
+        again = limits_of(override(SHARDS, [f"buckets.shards={shards}"]), FILLING)
+        assert ("index shards" not in [limit.name for limit in again]) is avoids
 
 
 def test_a_larger_database_avoids_the_spill():
-    filling = growth(objects={"now": 1e8, "per_month": 3.5e7})
-    (limit,) = plan(load_mapping(EXAMPLE), filling, [])["limits"]
+    (limit,) = spilling()["limits"]
     least = int(limit["set"]["db.size"].removesuffix("GB"))
-    assert plan(override(load_mapping(EXAMPLE), [f"db.size={least}GB"]), filling, [])["limits"] == []
-    assert plan(override(load_mapping(EXAMPLE), [f"db.size={least - 1}GB"]), filling, [])["limits"] != []
+    assert limits_of(override(load_mapping(EXAMPLE), [f"db.size={least}GB"]), SPILLING) == []
+    assert limits_of(override(load_mapping(EXAMPLE), [f"db.size={least - 1}GB"]), SPILLING) != []
 
 
 def test_warnings_within_the_period_come_before_what_follows():
-    result = plan(SHARDS, growth(objects={"now": 1e8, "per_month": 1e7}), [])
+    result = short_of_shards()
     assert result["best"]["set"] == {}
     within = [(limit["name"], limit["month"]["likely"]) for limit in result["best"]["within"]]
     assert within == [(limit["name"], limit["month"]["likely"]) for limit in result["limits"]]

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import sim.saturation.capacity
 from cli.figures.find import limit_figures
 from cli.parse.goal import parse_goal, parse_target
 from cli.parse.slo import parse_slo
@@ -175,6 +176,19 @@ def test_a_value_that_the_spec_refuses_ends_the_search():
     assert "greater than or equal to 1" in result.trials[0].infeasible
     within = found(variants(), "min hosts.cores.count in 1..4", "GET.p99<1s")
     assert (within.value, within.beyond) == (1, None)
+
+
+def test_the_capacity_of_a_trial_is_calculated_once(monkeypatch):
+    calculated = []
+
+    def at_saturation(spec, trace):
+        calculated.append(spec)
+        return original(spec, trace)
+
+    original = sim.saturation.capacity.at_saturation
+    monkeypatch.setattr(sim.saturation.capacity, "at_saturation", at_saturation)
+    trials = found(variants(), "max workload.rate in 50..2000", "GET.p99<8ms").trials
+    assert 1 < len(calculated) <= len(trials)
 
 
 def test_no_rate_is_kept_that_the_bottleneck_cannot_serve():

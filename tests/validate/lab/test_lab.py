@@ -226,7 +226,10 @@ def test_down_ends_what_an_up_that_was_killed_had_started(server, lab_state: Pat
     code = "from validate.lab import lab; from validate.lab.store import Form; lab.up('minio', Form(1, 4))"
     starting = subprocess.Popen([sys.executable, "-c", code])
     try:
-        while starting.poll() is None and len(list(lab_state.glob("server-*.log"))) < 4:
+        while starting.poll() is None:
+            store = lab.status("minio")
+            if store is not None and [node.alive for node in store.nodes] == [True] * 4:
+                break
             time.sleep(0.02)
     finally:
         starting.kill()

@@ -59,6 +59,7 @@ def test_shares_of_a_closed_loop_take_turns() -> None:
     assert [(due.row, due.client) for due in order if due] == [(0, 3), (1, 0), (2, 4), (3, 1), (4, 2)]
 
 
+@pytest.mark.alone
 def test_an_open_loop_of_several_processes_keeps_its_schedule(stub: Stub) -> None:
     store, trace = stub(latency=0.05), reads(240, rate=120)
     run = replay(trace, Target(store.url), Options(processes=3, max_in_flight=64))
@@ -72,6 +73,7 @@ def test_an_open_loop_of_several_processes_keeps_its_schedule(stub: Stub) -> Non
     assert store.buckets == []
 
 
+@pytest.mark.alone
 def test_phases_and_clients_hold_over_processes(stub: Stub) -> None:
     keys = [f"k{i}" for i in range(30)]
     pacing = Pacing("closed", clients=5, stagger_s=0.03)
@@ -89,6 +91,7 @@ def test_phases_and_clients_hold_over_processes(stub: Stub) -> None:
         assert np.allclose(arrival_s[mine][1:] - end_s[mine][:-1], 0.01, atol=1e-9)
 
 
+@pytest.mark.alone
 def test_a_repeated_closed_loop_ends_in_time_over_processes(stub: Stub) -> None:
     trace = trace_of(["GET"] * 3, ["a", "b", "c"], Pacing("closed", 2, duration_s=0.6, repeat=True))
     run = replay(trace, Target(stub(latency=0.02).url), Options(processes=2))

@@ -60,6 +60,7 @@ def test_a_process_that_ends_meanwhile_is_no_matter() -> None:
         assert child.returncode == 0
 
 
+@pytest.mark.alone
 @two_cores
 def test_a_replay_keeps_client_and_store_apart(stub: Callable[..., StubStore], monkeypatch: pytest.MonkeyPatch) -> None:
     store = stub(latency=0.01)

@@ -39,6 +39,7 @@ def assert_known(latency_s: NDArray[np.float64], known_s: float) -> None:
     assert np.median(latency_s) <= known_s + FLOOR_S
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("data_path", DATA_PATHS)
 def test_open_loop_gives_a_known_latency_back(stub: Stub, data_path: str) -> None:
     store, trace = stub(latency=0.05), reads(150, rate=100)
@@ -51,6 +52,7 @@ def test_open_loop_gives_a_known_latency_back(stub: Stub, data_path: str) -> Non
     assert run.info["schedule"]["achieved_ops"] == pytest.approx(100, rel=0.05)
 
 
+@pytest.mark.alone
 def test_closed_loop_gives_a_known_latency_back(stub: Stub) -> None:
     trace = trace_of(["GET"] * 120, [f"k{i % 10}" for i in range(120)], Pacing("closed", 4, 0.01), think_s=0.02)
     run = replay(trace, Target(stub(latency=0.05).url))
@@ -64,6 +66,7 @@ def test_closed_loop_gives_a_known_latency_back(stub: Stub) -> None:
     assert run.duration_s >= 30 * 0.07
 
 
+@pytest.mark.alone
 def test_a_phase_starts_when_the_earlier_ones_are_done(stub: Stub) -> None:
     keys = [f"k{i}" for i in range(10)]
     pacing = Pacing("closed", clients=3, stagger_s=0.05)
@@ -76,6 +79,7 @@ def test_a_phase_starts_when_the_earlier_ones_are_done(stub: Stub) -> None:
     assert np.diff(first_s) == pytest.approx([0.05, 0.05])
 
 
+@pytest.mark.alone
 def test_closed_loop_repeats_the_rows_until_time_is_over(stub: Stub) -> None:
     trace = trace_of(["GET"] * 3, ["a", "b", "c"], Pacing("closed", 2, duration_s=0.6, repeat=True))
     run = replay(trace, Target(stub(latency=0.02).url))
@@ -98,6 +102,7 @@ def expected_ends(
     return ends
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("workers", [4, 256])
 def test_open_loop_shows_a_stall_to_all_that_were_due_in_it(stub: Stub, workers: int) -> None:
     trace = reads(300, rate=100)
@@ -125,6 +130,7 @@ def test_open_loop_shows_a_stall_to_all_that_were_due_in_it(stub: Stub, workers:
     assert np.quantile(run.latency_s, 0.99) > 1.9
 
 
+@pytest.mark.alone
 def test_speed_divides_the_times_of_the_trace(stub: Stub) -> None:
     trace = reads(50, rate=50)
     run = replay(trace, Target(stub().url), Options(speed=4))

@@ -120,6 +120,7 @@ def test_hosts_reach_each_other_and_nothing_else(store: Store) -> None:
     assert not reaches("192.0.2.1", 80)
 
 
+@pytest.mark.alone
 def test_links_have_their_rate(store: Store) -> None:
     fast_s = exchange_s(store, 2_000_000)
     staging.begin(store, LabFault("link", 1, "limited", fraction=0.1))
@@ -130,6 +131,7 @@ def test_links_have_their_rate(store: Store) -> None:
     assert exchange_s(store, 2_000_000) < slow_s / 2
 
 
+@pytest.mark.alone
 def test_a_link_without_a_rate_is_limited_only_by_a_fault(folder: Path) -> None:
     store = lab.up(KIND, Form(1, 2), shape=FAST.model_copy(update={"nic": None}))
     with pytest.raises(InputError, match="no rate to take a fraction of"):
@@ -163,6 +165,7 @@ with socket.create_server(("", 9100)) as server:
             return time.monotonic() - begun_s
 
 
+@pytest.mark.alone
 def test_a_delay_is_added_both_ways(folder: Path) -> None:
     store = lab.up(KIND, Form(1, 2), shape=FAST.model_copy(update={"delay": 0.03}))
     assert store.box is not None and store.box.delays in ("proxy", "netem")
@@ -210,6 +213,7 @@ def test_drives_take_faults(store: Store) -> None:
         (store.drive_folder(1, 1) / "file").write_bytes(b"content")
 
 
+@pytest.mark.alone
 def test_a_replay_stages_faults_and_records_them(store: Store, tmp_path: Path) -> None:
     trace, out = tmp_path / "trace.parquet", tmp_path / "run"
     trace_of(["GET"] * 60, [f"k{i}" for i in range(60)], arrival_s=[i / 50 for i in range(60)]).write(trace)

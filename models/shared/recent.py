@@ -1,4 +1,4 @@
-"""What was made last: variants of a spec that have a part in common have it once."""
+"""Compiled parts of a store that were made last: variants of a spec that have a part in common have it once."""
 
 from __future__ import annotations
 
