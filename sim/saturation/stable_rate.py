@@ -23,6 +23,7 @@ from models.network.station import UNBOUNDED
 from models.shared.work import WORKERS
 from models.store import Spec
 from sim.demands.visit_places import stations_of
+from sim.saturation.even_sample import Kinds
 from sim.saturation.station_load import StationLoad, busiest, utilizations
 from sim.simulate import simulate
 from traces.random_streams import stream_id, uniforms
@@ -84,7 +85,9 @@ def repeats(network: Network, requests: Requests) -> bool:
     return any(network.routes[k].policy.attempts > 1 for k in routes)
 
 
-def tried(spec: Spec, trace: Trace, by_demands: RateLimit, pools: Mapping[str, bool], changes: bool) -> RateLimit:
+def tried(
+    spec: Spec, trace: Trace, by_demands: RateLimit, pools: Mapping[str, bool], changes: bool, kinds: Kinds
+) -> RateLimit:
     """Return the greatest rate that a store serves in the long run, as far as it can be tried.
 
     Args:
@@ -94,8 +97,9 @@ def tried(spec: Spec, trace: Trace, by_demands: RateLimit, pools: Mapping[str, b
         pools: names of those whose tokens requests take, and whether each refuses requests.
         changes: whether the scenario changes the network, so that more may be served in a stretch than by the demands
             of the whole run.
+        kinds: of the requests.
     """
-    trials = _Trials.of(spec, trace, by_demands, pools)
+    trials = _Trials.of(spec, trace, by_demands, pools, kinds)
     if trials is None:
         return replace(by_demands, bound="at most")
     low, high = trials.calm, trials.at(_NEARLY * by_demands.ops)
@@ -208,28 +212,31 @@ class _Trials:
     from_s: float
     until_s: float
     pools: Mapping[str, bool]
+    kinds: Kinds
     count: int
     calm: _Trial
     seed: int = 0
 
     @staticmethod
-    def of(spec: Spec, trace: Trace, stretch: RateLimit, pools: Mapping[str, bool]) -> _Trials | None:
+    def of(
+        spec: Spec, trace: Trace, stretch: RateLimit, pools: Mapping[str, bool], kinds: Kinds
+    ) -> _Trials | None:
         """Return the simulations; None: too few requests arrive in the stretch, or too many in the time of one."""
         length_s, light_ops = stretch.until_s - stretch.from_s, _LIGHT * stretch.ops
         few = int(min(_FEW, length_s * light_ops))
         if few < _LEAST_FEW:
             return None
-        calm = _run(spec, _at_rate(trace, light_ops, few, stretch.from_s), light_ops, 0.0, pools)
+        calm = _run(spec, _at_rate(trace, kinds, light_ops, few, stretch.from_s), light_ops, 0.0, pools)
         during_one = calm.latency_s * stretch.ops
         count = int(min(max(_REQUESTS, _LATENCIES * during_one), length_s * stretch.ops))
         if not max(_LEAST_REQUESTS, _LEAST_LATENCIES * during_one) <= count <= _MOST_REQUESTS:
             return None
-        return _Trials(spec, trace, stretch.from_s, stretch.until_s, pools, count, calm)
+        return _Trials(spec, trace, stretch.from_s, stretch.until_s, pools, kinds, count, calm)
 
     def at(self, rate_ops: float) -> _Trial:
         """Simulate at a rate."""
         count = max(_LEAST_FEW, int(min(self.count, (self.until_s - self.from_s) * rate_ops)))
-        issued = _at_rate(self.trace, rate_ops, count, self.from_s, self.seed)
+        issued = _at_rate(self.trace, self.kinds, rate_ops, count, self.from_s, self.seed)
         return _run(self.spec, issued, rate_ops, self.calm.errors, self.pools, self.seed)
 
 
@@ -263,17 +270,15 @@ def _run(
     )
 
 
-def _at_rate(trace: Trace, rate_ops: float, count: int, from_s: float, seed: int = 0) -> Trace:
+def _at_rate(trace: Trace, kinds: Kinds, rate_ops: float, count: int, from_s: float, seed: int = 0) -> Trace:
     """Return requests with the rows of a trace as a Poisson process with a rate, from a time on.
 
-    The rows are a random one of each of as many parts of a longer trace, or those of a shorter one again and again.
+    The rows are some of a longer trace, of each kind as many as its fraction, or those of a shorter one repeatedly.
     """
     u = uniforms(seed, stream_id("stable rate", "arrivals"), 0, count)
     arrival_s = from_s + np.cumsum(Exponential().quantile(u)) / rate_ops
-    rows, within = np.arange(count), uniforms(seed, stream_id("stable rate", "rows"), 0, count)
-    if len(trace) > count:
-        rows = ((rows + within) * (len(trace) / count)).astype(np.int64)
-    table = trace.table.take(pa.array(rows % len(trace)))
+    rows = kinds.sample(count, seed) if len(kinds) > count else np.arange(count) % len(kinds)
+    table = trace.table.take(pa.array(rows))
     for name, values in (("arrival_s", arrival_s), ("think_s", np.zeros(count)), ("phase", np.zeros(count, np.int32))):
         table = table.set_column(table.column_names.index(name), name, pa.array(values))
     return Trace.of(table, Pacing())
