@@ -72,8 +72,8 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
     # The rate at saturation is that of many clients, so their machines issue equally many requests.
     has_machines = any(group.choice is Choice.CLIENT for group in network.groups)
     evenly = mix.of_even_clients() if has_machines else demands
-    pools, changes, stretches = pools_of(network, requests), bool(network.scenario), stretches_of(network, requests)
-    is_known = not (pools or changes or repeats(network, requests))
+    stretches = stretches_of(network, requests)
+    is_known = not (pools_of(network, requests) or network.scenario or repeats(network, requests))
     first_fault_s = min(fault_times(faults_of(spec).values()), default=math.inf)
     limits = []
     for stretch in stretches:
@@ -83,7 +83,7 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
         else:
             limit = limit_of(evenly, background_servers(network, requests, stretch), stretch)
             if limit is not None and not is_known:
-                limit = tried(spec, trace, limit, pools, changes, Kinds.of(network, requests, pools))
+                limit = tried(spec, trace, network, requests, limit)
         if limit is not None:
             limits.append(limit if len(stretches) > 1 else replace(limit, from_s=WHOLE[0], until_s=WHOLE[1]))
     return Saturated(network, requests, demands, tuple(limits))
