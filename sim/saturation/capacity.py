@@ -96,7 +96,7 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True, end_s: 
     rate_ops = spec.workload.total_rate if generated else None
     if faults_of(spec):
         spec = before(spec, latest_end_s(spec, trace))
-    trace = with_enough_requests(spec, trace) if generated else trace
+    at_load, trace = trace, with_enough_requests(spec, trace) if generated else trace
     faults = _named(faults_of(spec).values())
     try:
         if trace.pacing.loop == "mixed":
@@ -105,7 +105,7 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True, end_s: 
     except InputError:  # a feature of the network is not supported
         network, requests = compile_until_end(spec, trace)
         return Capacity((), rate_ops, _bent(network, requests, False), faults, batching_of(network))
-    bent = _bent(saturated.network, saturated.requests, _reorders(spec, trace))
+    bent = _bent(saturated.network, saturated.requests, _reorders(spec, at_load))
     return Capacity(saturated.limits, rate_ops, bent, faults, batching_of(saturated.network))
 
 
