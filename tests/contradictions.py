@@ -101,28 +101,32 @@ class Subject:
         """Return the standard error of the load, in a run, of the station that saturates first, as a fraction of it.
 
         It is that of a sum of independent visits, which are as often at each station of a role, each with the
-        distribution of its service demand. Of a pool, whose holding times are not known, each request counts equally.
+        distribution of its service demand, and that of the sizes of the objects, which other seeds have differently. Of
+        a pool, whose holding times are not known, each request counts equally.
         """
         first = self.capacity.least
         if first is None:
             return 0.0
         network, requests = self.compiled
-        roles, mean, square = first.role.split(" and "), 0.0, 0.0
-        of_role = [k for k, station in enumerate(network.stations) if station.role in roles]
+        roles, mean, square, of_sizes = first.role.split(" and "), 0.0, 0.0, 0.0
+        of_role = {k for k, station in enumerate(network.stations) if station.role in roles}
+        are_pools = self.pools.issuperset(network.stations[k].name for k in of_role)
         counts = np.bincount(requests.route, minlength=len(network.routes)) / len(requests)
         for k in np.flatnonzero(counts).tolist():
             size = requests.size_bytes[requests.route == k]
-            visits = [v for v in network.routes[k].visits if set(stations_of(network, v.station)) & set(of_role)]
-            if visits and self.pools.issuperset(network.stations[each].name for each in of_role):
+            visits = [v for v in network.routes[k].visits if of_role.intersection(stations_of(network, v.station))]
+            if visits and are_pools:
                 mean, square = mean + counts[k], square + counts[k]
                 continue
-            for visit in visits:
-                spent_s = visit.mean_s(size)
-                mean += counts[k] * float(spent_s.mean())
-                made = visit.chance.fraction if visit.chance else 1.0
-                square += counts[k] * float((spent_s**2).mean()) / made * (1 + visit.demand.distribution.scv)
-        used = len(set(of_role).intersection(_visited(network, counts)))
-        return math.sqrt(used * square / operations) / mean if mean else 0.0
+            spent_s = np.array([visit.mean_s(size) for visit in visits]).reshape(-1, len(size))
+            made = np.array([visit.chance.fraction if visit.chance else 1.0 for visit in visits])
+            scv = np.array([visit.demand.distribution.scv for visit in visits])
+            mean += counts[k] * float(spent_s.mean(axis=1).sum())
+            square += counts[k] * float(((spent_s**2).mean(axis=1) / made * (1 + scv)).sum())
+            of_sizes += counts[k] * float(spent_s.sum(axis=0).var())
+        used = len(of_role.intersection(_visited(network, counts)))
+        objects = getattr(self.open_loop(1.0, ROWS).workload.keys, "count", math.inf)
+        return math.sqrt(used * (square / operations + of_sizes / objects)) / mean if mean else 0.0
 
     @cached_property
     def capacity(self) -> Capacity:

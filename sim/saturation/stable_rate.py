@@ -23,6 +23,7 @@ from models.network.station import UNBOUNDED
 from models.shared.work import WORKERS
 from models.store import Spec
 from sim.demands.visit_places import stations_of
+from sim.engine.outcome import Floats
 from sim.saturation.even_sample import Kinds
 from sim.saturation.station_load import StationLoad, busiest, utilizations
 from sim.simulate import simulate
@@ -36,6 +37,7 @@ _LIGHT, _FEW, _LEAST_FEW = 0.1, 500, 20  # fraction of the rate by demands, and 
 _NEARLY = 0.97  # of a rate, which counts as this rate: nearer to saturation a backlog takes longer to show
 _HIGHER, _MOST = 1.1, 2.0  # ratio of rates tried above that by demands, and greatest one of any of them to it
 _GROWTH = 0.025  # of the requests of the last half of a trial, by which more wait at its end than before
+_WINDOWS = (0.4, 0.6), (0.8, 1.0)  # parts of the time of arrivals in which requests in flight are counted
 _FULL = 0.985  # fraction of a pool's tokens that are taken on average if there are too few
 _BUSY = 0.75  # mean utilisation of equal stations near saturation, of which single ones have more
 _PRECISION = 1.04  # greatest ratio of the rates between which the limit is
@@ -173,8 +175,8 @@ class _Trial:
     """A simulation of an open loop with a constant rate.
 
     Attributes:
-        growth: by how many more requests wait at the end of the arrivals than after half of them, and fail in this half
-            beyond those that fail at a light load; as a fraction of the requests of the half.
+        growth: by how many more requests are in flight at the end of the arrivals than after half of them, and fail in
+            this half beyond those that fail at a light load; as a fraction of the requests of the half.
         completed_ops: responses per second in the same time.
         errors: fraction of the requests that fail.
         latency_s: mean time of a request.
@@ -268,12 +270,12 @@ def _run(
     (arrived, all_arrived), (done, all_done) = (
         np.searchsorted(times, (half_s, last_s), side="right") for times in (arrival_s, end_s)
     )
-    late, waiting_before = max(1, int(all_arrived - arrived)), arrived - done
+    late = max(1, int(all_arrived - arrived))
     lost = float(run.failed[arrived:].mean()) - usual_errors if late > 1 else 0.0
     assert run.stations is not None
     loads = utilizations([run.stations.to_pylist()])
     fullest = busiest(each for each in loads if each.station in pools)
-    growth = float((all_arrived - all_done) - waiting_before) / late + max(0.0, lost)
+    growth = _growth(arrival_s, run.column("end_s")) / late + max(0.0, lost)
     refusing = busiest(each for each in loads if pools.get(each.station))
     return _Trial(
         rate_ops,
@@ -285,6 +287,19 @@ def _run(
         fullest if fullest is not None and fullest.load >= _FULL else None,
         refusing if lost > growth / 2 > 0 else None,
     )
+
+
+def _growth(arrival_s: Floats, end_s: Floats) -> float:
+    """Return by how many more requests are in flight at the end of the arrivals than after half of them.
+
+    At both times it is the mean of a fifth of the time, as batches and pauses change the number from moment to moment.
+    """
+    from_s, until_s = float(arrival_s[0]), float(arrival_s[-1])
+    before, after = (
+        float((np.clip(end_s, *within) - np.clip(arrival_s, *within)).sum()) / max(within[1] - within[0], 1e-12)
+        for within in (from_s + np.array(part) * (until_s - from_s) for part in _WINDOWS)
+    )
+    return (after - before) * 0.5 / (_WINDOWS[1][0] - _WINDOWS[0][0])
 
 
 def _first_full(loads: Sequence[StationLoad], batching: Collection[str]) -> StationLoad | None:
