@@ -13,8 +13,8 @@ from traces.workload.generate import generate
 from traces.workload.keys import WriteOnceReadOnce
 
 LEAST = 50_000
-"""Number of requests from which those of a trace are enough: a kind with a fraction of 10 % has it within ±1.3 % of
-this fraction, and the one of eleven bucket index shards with a tenth of them to within ±4 %."""
+"""Number of requests from which those of a trace are enough: the standard error of the number of a kind with a fraction
+of 10 % is 1.3 %, and that of one of eleven bucket index shards with a tenth of the requests 4.5 %."""
 _ALSO = 5_000  # requests, if a workload has no more, such as one that deletes each object once
 _FEW = 20  # requests of which the store's own work is found
 
