@@ -1,4 +1,4 @@
-"""Samples of requests: each kind as often as among all of them, so that chance does not change the rate at saturation."""
+"""Samples of requests: each kind as often as among all of them, so chance does not change the rate at saturation."""
 
 from __future__ import annotations
 
