@@ -299,7 +299,7 @@ def _growth(arrival_s: Floats, end_s: Floats) -> float:
         float((np.clip(end_s, *within) - np.clip(arrival_s, *within)).sum()) / max(within[1] - within[0], 1e-12)
         for within in (from_s + np.array(part) * (until_s - from_s) for part in _WINDOWS)
     )
-    return (after - before) * 0.5 / (_WINDOWS[1][0] - _WINDOWS[0][0])
+    return float(after - before) * 0.5 / (_WINDOWS[1][0] - _WINDOWS[0][0])
 
 
 def _first_full(loads: Sequence[StationLoad], batching: Collection[str]) -> StationLoad | None:
