@@ -41,6 +41,7 @@ _RARELY = 0.05  # how often an example is taken that takes long to compile
 _KEPT = {"store", "kind", "faults", "prices", "assumed", "groups", "preset", "release", "access", "below"}
 _KEPT |= {"timeout", "retry", "hedge"}
 _MOST = {"count": 16, "machines": 4, "processes": 4, "osds_per_drive": 4, "pg_num": 4096, "reorder_depth": 128}
+_GREATEST = {"cv": 5.0}  # of object sizes, which nothing else limits; as of service times that can be fitted
 _FACTORS = (0.25, 0.5, 0.8, 1.25, 2.0, 4.0)
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(.*)")
 _BY_UNIT = {"s": (1e-5, 2e-2), "B": (4096, 4 << 20), "B/s": (1e8, 5e9), "1/s": (1.0, 300.0), "s/B": (1e-11, 1e-8)}
@@ -323,7 +324,7 @@ def _number(kind: type, name: str, known: tuple[Any, Any], bounds: list[Any], de
     elif isinstance(default, int | float) and not isinstance(default, bool) and default:
         drawn = default * rng.choice(_FACTORS)
     elif kind is float and most is not None:
-        drawn = most * rng.random()
+        drawn = min(most, _GREATEST.get(name, most)) * rng.random()
     elif kind is int:
         drawn = rng.choice((1, 2, 3, 4, 6, 8))
     else:

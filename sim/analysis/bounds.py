@@ -58,8 +58,9 @@ def bounds_of(spec: Spec, trace: Trace, generated: bool = True) -> Bounds:
         InputError: as for `bounds`, or the spec cannot be modelled.
     """
     spec = _without_faults(spec, trace)
-    enough = with_enough_requests(spec, trace) if generated else trace
+    enough = with_enough_requests(spec, trace, at_load=True) if generated else trace
     network, requests, demands = demands_at_load(spec, enough)
+    enough = with_enough_requests(spec, enough) if generated else trace
     offered_ops = _rate_ops(trace.arrival_s, trace.pacing) if trace.pacing.loop == "open" else None
     return bounds(network, requests, demands, at_saturation(spec, enough), offered_ops)
 

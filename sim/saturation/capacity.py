@@ -24,7 +24,7 @@ from sim.demands.run_end import compile_until_end, latest_end_s
 from sim.demands.visit_places import stations_of
 from sim.saturation.enough_requests import with_enough_requests
 from sim.saturation.saturation import at_saturation
-from sim.saturation.stable_rate import RateLimit
+from sim.saturation.stable_rate import RateLimit, batching_of
 from traces.errors import InputError
 from traces.statistics.arrivals import arrival_span_s
 from traces.trace import Trace
@@ -105,7 +105,7 @@ def capacity_of(spec: Spec, trace: Trace, generated: bool | None = True, end_s: 
 
 def _calculated(spec: Spec, trace: Trace, generated: bool) -> Capacity:
     rate_ops = spec.workload.total_rate if generated else None
-    trace = with_enough_requests(spec, trace) if generated else trace
+    at_load, trace = trace, with_enough_requests(spec, trace) if generated else trace
     faults = _named(faults_of(spec).values())
     try:
         if trace.pacing.loop == "mixed":
@@ -113,13 +113,9 @@ def _calculated(spec: Spec, trace: Trace, generated: bool) -> Capacity:
         saturated = at_saturation(spec, trace)
     except InputError:  # a feature of the network is not supported
         network, requests = compile_until_end(spec, trace)
-        return Capacity((), rate_ops, _bent(network, requests, False), faults, _batching(network))
-    bent = _bent(saturated.network, saturated.requests, _reorders(spec, trace))
-    return Capacity(saturated.limits, rate_ops, bent, faults, _batching(saturated.network))
-
-
-def _batching(network: Network) -> frozenset[str]:
-    return frozenset(station.name for station in network.stations if station.discipline.batches)
+        return Capacity((), rate_ops, _bent(network, requests, False), faults, batching_of(network))
+    bent = _bent(saturated.network, saturated.requests, _reorders(spec, at_load))
+    return Capacity(saturated.limits, rate_ops, bent, faults, batching_of(saturated.network))
 
 
 def _bent(network: Network, requests: Requests, reorders: bool) -> frozenset[str]:

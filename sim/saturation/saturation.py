@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from models.network.demand_sheet import Requests
 from models.network.descendants import by_route
@@ -26,14 +25,15 @@ from sim.demands.chance import are_keys_even, without_chance
 from sim.demands.run_end import compile_until_end, latest_end_s
 from sim.demands.service_demands import Demands, LeastDemands, MeanDemands
 from sim.engine.outcome import Floats
+from sim.saturation.even_sample import Kinds
 from sim.saturation.network_stretches import WHOLE, Stretch, background_servers, stretches_of
 from sim.saturation.stable_rate import RateLimit, pools_of, repeats, tried
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
-_LEAST_ROWS, _MOST_ROWS = 2_000, 20_000
-"""Range of the greatest number of requests over which demands are averaged; open loops, which can be overloaded, have
-the most of them."""
+_LEAST_ROWS, _MOST_ROWS = 2_000, 5_000
+"""Range of the greatest number of requests over which demands are averaged."""
+_COMPILED = 50_000  # requests of a long trace of which these are
 _LEAST_FREE = 0.01  # fraction of a station's servers that background work leaves to requests at least
 _VISITS = 600_000  # of these requests in a closed loop, or with those of their sub-requests
 
@@ -66,13 +66,14 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
     Raises:
         InputError: as for `mix_at_saturation`.
     """
+    trace = _shortened(spec, trace)
     mix = mix_at_saturation(spec, trace)
     network, requests, demands = mix.network, mix.requests, mix.demands()
     # The rate at saturation is that of many clients, so their machines issue equally many requests.
     has_machines = any(group.choice is Choice.CLIENT for group in network.groups)
     evenly = mix.of_even_clients() if has_machines else demands
-    pools, changes, stretches = pools_of(network, requests), bool(network.scenario), stretches_of(network, requests)
-    is_known = not (pools or changes or repeats(network, requests))
+    stretches = stretches_of(network, requests)
+    is_known = not (pools_of(network, requests) or network.scenario or repeats(network, requests))
     first_fault_s = min(fault_times(faults_of(spec).values()), default=math.inf)
     limits = []
     for stretch in stretches:
@@ -81,7 +82,8 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
             limit = healthy and replace(healthy, from_s=stretch[0], until_s=stretch[1])
         else:
             limit = limit_of(evenly, background_servers(network, requests, stretch), stretch)
-            limit = limit if is_known or limit is None else tried(spec, trace, limit, pools, changes)
+            if limit is not None and not is_known:
+                limit = tried(spec, trace, network, requests, limit)
         if limit is not None:
             limits.append(limit if len(stretches) > 1 else replace(limit, from_s=WHOLE[0], until_s=WHOLE[1]))
     return Saturated(network, requests, demands, tuple(limits))
@@ -168,13 +170,11 @@ class Mix:
 
 
 def _sampled(network: Network, requests: Requests) -> Requests:
-    """Return the requests, or of many a random one of each of as many parts, so that no pattern of rows is lost."""
+    """Return the requests, or of many some, of each kind as many as its fraction of all."""
     most = min(max(int(_VISITS / _visits(network, requests)), _LEAST_ROWS), _MOST_ROWS)
-    if requests.pacing.loop == "open" and not network.has_sub_requests:
-        most = _MOST_ROWS
     if len(requests) <= most:
         return requests
-    rows = _some(len(requests), most)
+    rows = Kinds.of(network, requests).sample(most)
     per_row = ("route", "size_bytes", "key_hash", "arrival_s", "think_s", "phase")
     chosen = {name: getattr(requests, name)[rows] for name in per_row}
     return replace(requests, **chosen, group=None if requests.group is None else requests.group[rows])
@@ -191,12 +191,8 @@ def _visits(network: Network, requests: Requests) -> float:
 
 def _shortened(spec: Spec, trace: Trace) -> Trace:
     """Return the trace, or of many rows as many as are needed; all if what a cache holds depends on their order."""
-    if len(trace) <= _MOST_ROWS or has_cache(spec):
+    if len(trace) <= _COMPILED or has_cache(spec):
         return trace
-    return replace(trace, table=trace.table.take(pa.array(_some(len(trace), _MOST_ROWS))))
-
-
-def _some(count: int, most: int) -> NDArray[np.int64]:
-    """Return the numbers of a random row of each of `most` parts of `count` rows, ascending."""
-    within = uniforms(0, stream_id("saturation/rows"), 0, most)
-    return ((np.arange(most) + within) * (count / most)).astype(np.int64)
+    within = uniforms(0, stream_id("saturation/rows"), 0, _COMPILED)
+    rows = ((np.arange(_COMPILED) + within) * (len(trace) / _COMPILED)).astype(np.int64)
+    return replace(trace, table=trace.table.take(pa.array(rows)))

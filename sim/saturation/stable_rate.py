@@ -10,7 +10,7 @@ times", Proceedings of the Cambridge Philosophical Society 58, 1962). So rates a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,6 +23,8 @@ from models.network.station import UNBOUNDED
 from models.shared.work import WORKERS
 from models.store import Spec
 from sim.demands.visit_places import stations_of
+from sim.engine.outcome import Floats
+from sim.saturation.even_sample import Kinds
 from sim.saturation.station_load import StationLoad, busiest, utilizations
 from sim.simulate import simulate
 from traces.random_streams import stream_id, uniforms
@@ -35,7 +37,9 @@ _LIGHT, _FEW, _LEAST_FEW = 0.1, 500, 20  # fraction of the rate by demands, and 
 _NEARLY = 0.97  # of a rate, which counts as this rate: nearer to saturation a backlog takes longer to show
 _HIGHER, _MOST = 1.1, 2.0  # ratio of rates tried above that by demands, and greatest one of any of them to it
 _GROWTH = 0.025  # of the requests of the last half of a trial, by which more wait at its end than before
+_WINDOWS = (0.4, 0.6), (0.8, 1.0)  # parts of the time of arrivals in which requests in flight are counted
 _FULL = 0.985  # fraction of a pool's tokens that are taken on average if there are too few
+_BUSY = 0.75  # mean utilisation of equal stations near saturation, of which single ones have more
 _PRECISION = 1.04  # greatest ratio of the rates between which the limit is
 _OBSTRUCTED = 0.9  # responses in overload per request of a stable rate, below which requests obstruct each other
 _LONGER = 3  # times as many requests of a trial that checks a doubtful one
@@ -78,29 +82,34 @@ def pools_of(network: Network, requests: Requests) -> dict[str, bool]:
     return {network.stations[k].name: network.stations[k].queue_limit < UNBOUNDED for k in sorted(found)}
 
 
+def batching_of(network: Network) -> frozenset[str]:
+    """Return the names of the stations that serve a queue in batches."""
+    return frozenset(station.name for station in network.stations if station.discipline.batches)
+
+
 def repeats(network: Network, requests: Requests) -> bool:
     """Return whether requests may have several attempts."""
     routes = network.with_sub_requests(np.unique(requests.route).tolist())
     return any(network.routes[k].policy.attempts > 1 for k in routes)
 
 
-def tried(spec: Spec, trace: Trace, by_demands: RateLimit, pools: Mapping[str, bool], changes: bool) -> RateLimit:
+def tried(spec: Spec, trace: Trace, network: Network, requests: Requests, by_demands: RateLimit) -> RateLimit:
     """Return the greatest rate that a store serves in the long run, as far as it can be tried.
+
+    If the scenario changes the network, more may be served in a stretch than by the demands of the whole run.
 
     Args:
         spec: of the store.
         trace: its rows have the mix of the requests.
+        network, requests: as compiled from these.
         by_demands: the rate that follows from demands.
-        pools: names of those whose tokens requests take, and whether each refuses requests.
-        changes: whether the scenario changes the network, so that more may be served in a stretch than by the demands
-            of the whole run.
     """
-    trials = _Trials.of(spec, trace, by_demands, pools)
+    trials = _Trials.of(spec, trace, network, requests, by_demands)
     if trials is None:
         return replace(by_demands, bound="at most")
     low, high = trials.calm, trials.at(_NEARLY * by_demands.ops)
     if high.is_stable:
-        if not changes:
+        if not network.scenario:
             return replace(by_demands, is_tried=True)
         low, high = _above(trials, high)
         if high.is_stable:
@@ -166,12 +175,12 @@ class _Trial:
     """A simulation of an open loop with a constant rate.
 
     Attributes:
-        growth: by how many more requests wait at the end of the arrivals than after half of them, and fail in this half
-            beyond those that fail at a light load; as a fraction of the requests of the half.
+        growth: by how many more requests are in flight at the end of the arrivals than after half of them, and fail in
+            this half beyond those that fail at a light load; as a fraction of the requests of the half.
         completed_ops: responses per second in the same time.
         errors: fraction of the requests that fail.
         latency_s: mean time of a request.
-        busiest: the station with the highest utilisation.
+        busiest: the station with the highest utilisation, if it tells how near to saturation it is.
         full_pool: the fullest pool, if it has no idle token.
         refusing: the fullest pool that refuses requests, if most of the growth is of those that fail.
     """
@@ -198,9 +207,15 @@ class _Trial:
 
 @dataclass(frozen=True)
 class _Trials:
-    """Simulations at constant rates in a stretch of a run, each of `count` requests; `calm` is one at a light load.
+    """Simulations at constant rates in a stretch of a run.
 
-    `seed`: of the arrivals, and of the simulations.
+    Attributes:
+        pools: names of those whose tokens requests take, and whether each refuses requests.
+        batching: stations that serve a queue in batches, so that they may have no idle time at any load.
+        kinds: of the requests.
+        count: of the requests of each simulation.
+        calm: the one at a light load.
+        seed: of the arrivals, and of the simulations.
     """
 
     spec: Spec
@@ -208,33 +223,44 @@ class _Trials:
     from_s: float
     until_s: float
     pools: Mapping[str, bool]
+    batching: frozenset[str]
+    kinds: Kinds
     count: int
     calm: _Trial
     seed: int = 0
 
     @staticmethod
-    def of(spec: Spec, trace: Trace, stretch: RateLimit, pools: Mapping[str, bool]) -> _Trials | None:
+    def of(spec: Spec, trace: Trace, network: Network, requests: Requests, stretch: RateLimit) -> _Trials | None:
         """Return the simulations; None: too few requests arrive in the stretch, or too many in the time of one."""
         length_s, light_ops = stretch.until_s - stretch.from_s, _LIGHT * stretch.ops
         few = int(min(_FEW, length_s * light_ops))
         if few < _LEAST_FEW:
             return None
-        calm = _run(spec, _at_rate(trace, light_ops, few, stretch.from_s), light_ops, 0.0, pools)
+        pools = pools_of(network, requests)
+        kinds, batching = Kinds.of(network, requests, pools), batching_of(network)
+        issued = _at_rate(trace, kinds, light_ops, few, stretch.from_s)
+        calm = _run(spec, issued, light_ops, 0.0, pools, batching)
         during_one = calm.latency_s * stretch.ops
         count = int(min(max(_REQUESTS, _LATENCIES * during_one), length_s * stretch.ops))
         if not max(_LEAST_REQUESTS, _LEAST_LATENCIES * during_one) <= count <= _MOST_REQUESTS:
             return None
-        return _Trials(spec, trace, stretch.from_s, stretch.until_s, pools, count, calm)
+        return _Trials(spec, trace, stretch.from_s, stretch.until_s, pools, batching, kinds, count, calm)
 
     def at(self, rate_ops: float) -> _Trial:
         """Simulate at a rate."""
         count = max(_LEAST_FEW, int(min(self.count, (self.until_s - self.from_s) * rate_ops)))
-        issued = _at_rate(self.trace, rate_ops, count, self.from_s, self.seed)
-        return _run(self.spec, issued, rate_ops, self.calm.errors, self.pools, self.seed)
+        issued = _at_rate(self.trace, self.kinds, rate_ops, count, self.from_s, self.seed)
+        return _run(self.spec, issued, rate_ops, self.calm.errors, self.pools, self.batching, self.seed)
 
 
 def _run(
-    spec: Spec, trace: Trace, rate_ops: float, usual_errors: float, pools: Mapping[str, bool], seed: int = 0
+    spec: Spec,
+    trace: Trace,
+    rate_ops: float,
+    usual_errors: float,
+    pools: Mapping[str, bool],
+    batching: Collection[str],
+    seed: int = 0,
 ) -> _Trial:
     """Simulate requests at a rate, given the fraction of them that fails at a light load."""
     run = simulate(spec, trace, seed=seed)
@@ -244,12 +270,12 @@ def _run(
     (arrived, all_arrived), (done, all_done) = (
         np.searchsorted(times, (half_s, last_s), side="right") for times in (arrival_s, end_s)
     )
-    late, waiting_before = max(1, int(all_arrived - arrived)), arrived - done
+    late = max(1, int(all_arrived - arrived))
     lost = float(run.failed[arrived:].mean()) - usual_errors if late > 1 else 0.0
     assert run.stations is not None
     loads = utilizations([run.stations.to_pylist()])
     fullest = busiest(each for each in loads if each.station in pools)
-    growth = float((all_arrived - all_done) - waiting_before) / late + max(0.0, lost)
+    growth = _growth(arrival_s, run.column("end_s")) / late + max(0.0, lost)
     refusing = busiest(each for each in loads if pools.get(each.station))
     return _Trial(
         rate_ops,
@@ -257,23 +283,40 @@ def _run(
         float(all_done - done) / (last_s - half_s) if last_s > half_s else 0.0,
         float(run.failed.mean()),
         float((run.column("end_s") - arrival_s).mean()),
-        busiest(loads),
+        _first_full(loads, batching),
         fullest if fullest is not None and fullest.load >= _FULL else None,
         refusing if lost > growth / 2 > 0 else None,
     )
 
 
-def _at_rate(trace: Trace, rate_ops: float, count: int, from_s: float, seed: int = 0) -> Trace:
+def _growth(arrival_s: Floats, end_s: Floats) -> float:
+    """Return by how many more requests are in flight at the end of the arrivals than after half of them.
+
+    At both times it is the mean of a fifth of the time, as batches and pauses change the number from moment to moment.
+    """
+    from_s, until_s = float(arrival_s[0]), float(arrival_s[-1])
+    before, after = (
+        float((np.clip(end_s, *within) - np.clip(arrival_s, *within)).sum()) / max(within[1] - within[0], 1e-12)
+        for within in (from_s + np.array(part) * (until_s - from_s) for part in _WINDOWS)
+    )
+    return float(after - before) * 0.5 / (_WINDOWS[1][0] - _WINDOWS[0][0])
+
+
+def _first_full(loads: Sequence[StationLoad], batching: Collection[str]) -> StationLoad | None:
+    """Return the busiest station; one that serves a queue in batches only if no other is nearly full."""
+    others = busiest(each for each in loads if each.station not in batching)
+    return others if others is not None and others.load >= _BUSY else busiest(loads)
+
+
+def _at_rate(trace: Trace, kinds: Kinds, rate_ops: float, count: int, from_s: float, seed: int = 0) -> Trace:
     """Return requests with the rows of a trace as a Poisson process with a rate, from a time on.
 
-    The rows are a random one of each of as many parts of a longer trace, or those of a shorter one again and again.
+    The rows are some of a longer trace, of each kind as many as its fraction, or those of a shorter one repeatedly.
     """
     u = uniforms(seed, stream_id("stable rate", "arrivals"), 0, count)
     arrival_s = from_s + np.cumsum(Exponential().quantile(u)) / rate_ops
-    rows, within = np.arange(count), uniforms(seed, stream_id("stable rate", "rows"), 0, count)
-    if len(trace) > count:
-        rows = ((rows + within) * (len(trace) / count)).astype(np.int64)
-    table = trace.table.take(pa.array(rows % len(trace)))
+    rows = kinds.sample(count, seed) if len(kinds) > count else np.arange(count) % len(kinds)
+    table = trace.table.take(pa.array(rows))
     for name, values in (("arrival_s", arrival_s), ("think_s", np.zeros(count)), ("phase", np.zeros(count, np.int32))):
         table = table.set_column(table.column_names.index(name), name, pa.array(values))
     return Trace.of(table, Pacing())

@@ -29,6 +29,7 @@ FULL = 0.98
 """Utilisation of a station without idle time, apart from start and end of a run."""
 BUSY = 0.9
 """The same in an open loop whose backlog grows."""
+_DEVIATIONS = 3.0  # standard deviations of the number of arrivals of a Poisson process in a stretch
 _CONTRADICTS = 0.9  # a capacity by utilisation below this fraction of that by demands is not due to chance
 
 
@@ -129,12 +130,16 @@ def _nearest(
     if len(limits) < 2:
         return next(iter(limits), None), present_ops
     end_s = max((load.end_s for load in loads), default=math.inf)
-    found = []
-    for limit in (each for each in limits if each.from_s < end_s):
-        rates = [load.rate_ops(limit.from_s, limit.until_s) for load in loads]
-        known = [rate for rate in rates if rate is not None]
-        found.append((limit, math.fsum(known) / len(known) if known else present_ops))
+    found = [(each, _rate_in(each, loads, present_ops)) for each in limits if each.from_s < end_s]
     return max(found, key=lambda each: each[1] / each[0].ops, default=(None, present_ops))
+
+
+def _rate_in(limit: RateLimit, loads: Sequence[OfferedLoad], present_ops: float) -> float:
+    """Return the mean rate of the Runs in the stretch of a limit: `present_ops` if chance explains the difference."""
+    parts = [load.count_in(limit.from_s, limit.until_s) for load in loads]
+    count, length_s = sum(n for n, _ in parts), math.fsum(length_s for _, length_s in parts)
+    expected = present_ops * length_s
+    return present_ops if abs(count - expected) <= _DEVIATIONS * math.sqrt(expected) else count / length_s
 
 
 def _by_demands(

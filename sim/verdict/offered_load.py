@@ -70,12 +70,12 @@ class OfferedLoad:
     completions: list[int] = field(default_factory=list)
     slump: Slump | None = None
 
-    def rate_ops(self, from_s: float, until_s: float) -> float | None:
-        """Return the arrivals per second in a stretch of the run, of a closed loop the responses; None: not known."""
+    def count_in(self, from_s: float, until_s: float) -> tuple[int, float]:
+        """Return the arrivals in the parts of the run within a stretch, of a closed loop the responses, and their s."""
         counts = self.arrivals if self.loop == "open" else self.completions
         length_s = self.end_s / max(len(counts), 1)
         inside = [k for k in range(len(counts)) if from_s <= k * length_s and (k + 1) * length_s <= until_s]
-        return sum(counts[k] for k in inside) / (len(inside) * length_s) if inside and length_s else None
+        return sum(counts[k] for k in inside), len(inside) * length_s
 
 
 def load_of(run: Run) -> OfferedLoad | None:

@@ -6,15 +6,16 @@ property, in turn, with `nightly` for all of them.
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from functools import lru_cache
 
 import pytest
 
-from tests.contradictions import PROPERTIES, Subject, is_excluded
+from tests.contradictions import PROPERTIES, Subject, has_rare_work, is_excluded
 from tests.profiles import NIGHTLY
-from tests.random_specs import random_spec
+from tests.random_specs import PACING, Mapping, RandomSpec, examples, random_spec
 
 COUNT = int(os.environ.get("TAILCAST_SPECS", 3_000 if NIGHTLY else 200))
 NAMES = tuple(PROPERTIES)
@@ -71,3 +72,29 @@ def test_a_seed_makes_the_spec() -> None:
     random_spec.cache_clear()
     assert [str(random_spec(seed)) for seed in range(10)] == first
     assert len(set(first)) == 10
+
+
+def made(name: str, faults: tuple[Mapping, ...] = (), **sections: Mapping) -> RandomSpec:
+    """An example with further sections, in a closed loop."""
+    data = dict(examples())[name]
+    workload = {field: value for field, value in data["workload"].items() if field not in PACING}
+    return RandomSpec(0, name, {**data, "workload": workload, **sections}, (), {}, faults, None, 3)
+
+
+def test_work_that_begins_after_a_short_run_counts_as_background() -> None:
+    """Healing begins seconds after a drive is back; a closed loop with it needs a duration."""
+    fault = {"kind": "drive_replaced", "drive": 0, "at": 0.2, "back_at": 0.4}
+    plain, healed = (Subject(made("minio/two-pools.yaml", faults)) for faults in ((), (fault,)))
+    assert healed.has_background and not plain.has_background
+    assert "duration" in healed.closed_loop(3, 100) and "duration" not in plain.closed_loop(3, 100)
+
+
+def test_runs_in_which_few_requests_are_most_of_the_work_tell_nothing() -> None:
+    """31 of 24,000 requests that take 42 s each: a run with 10 % more than another one is chance."""
+    cpu = {"constant": 0.0613, "distribution": {"kind": "occasional", "probability": 0.00146}}
+    rare, usual = (
+        Subject(made("recorded-ceph/ceph.yaml", proxy={"cores": 1, "cpu": each}))
+        for each in (cpu, {"constant": 0.0613})
+    )
+    assert has_rare_work(rare) and not has_rare_work(usual)
+    assert rare.chance(24_000) == pytest.approx(1 / math.sqrt(24_000 * 0.00146), rel=0.05)

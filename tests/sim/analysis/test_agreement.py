@@ -15,6 +15,7 @@ from sim.saturation.stable_rate import RateLimit
 from sim.saturation.station_load import StationLoad
 from sim.simulate import simulate
 from sim.verdict.first_saturated import saturation_of
+from sim.verdict.offered_load import OfferedLoad
 from sim.verdict.verdict import LoadVerdict, verdict_on_run
 from tests.contradictions import served_fraction
 from tests.paths import EXAMPLES
@@ -76,6 +77,18 @@ def test_a_station_that_is_full_throughout_a_run_counts_though_the_store_changes
     grows = saturation_of(busy, 400.0, 500.0, 0.0, Capacity(limits, None, frozenset({"b"})), True, False)
     assert grows is not None
     assert grows.station == "b" and grows.capacity_ops < 500, "what is overloaded is not served more than arrives"
+
+
+@pytest.mark.parametrize(("burst", "station"), [(95, "a"), (200, "b")])
+def test_chance_of_the_arrivals_in_a_short_stretch_is_no_load(burst: int, station: str) -> None:
+    """Of 80 arrivals in each twentieth of a run, 95 are chance and 200 are not."""
+    limits = (RateLimit("a", "cpu", 1000.0, 0.0, 0.95), RateLimit("b", "cpu", 1050.0, 0.95, 1.0, bound="at most"))
+    arrivals = [80] * 19 + [burst]
+    load = OfferedLoad("open", None, 1600.0, 900.0, 0.0, 1600, [], True, end_s=1.0, arrivals=arrivals)
+    busy = [StationLoad("a", "cpu", 1.0, 1e4), StationLoad("b", "cpu", 1.0, 1e4)]
+    found = saturation_of(busy, 900.0, 1600.0, 0.0, Capacity(limits, 1600.0, frozenset()), True, True, [load])
+    assert found is not None
+    assert found.station == station
 
 
 def test_a_bent_station_serves_at_least_its_rate_over_its_utilisation() -> None:
