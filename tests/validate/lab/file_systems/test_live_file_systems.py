@@ -1,0 +1,147 @@
+"""Real file systems on a real MinIO: started, found again, and removed without a trace."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.paths import ROOT
+from traces.errors import InputError
+from validate.lab import lab, processes
+from validate.lab.file_systems import fuse, lifecycle
+from validate.lab.file_systems.file_system import MOUNT, STORE_RECORDER, FileSystemForm
+from validate.lab.file_systems.registry import FILE_SYSTEMS, kind_of
+from validate.lab.file_systems.removal import folder_of
+from validate.lab.minio import program
+from validate.lab.mounts import mounted_below
+from validate.s3.account import Account
+
+pytestmark = [pytest.mark.live, pytest.mark.clock]
+
+
+@pytest.fixture
+def on_minio(lab_state: Path) -> Iterator[None]:
+    """A lab of its own; skips what is not installed."""
+    if program.find() is None:
+        pytest.skip("the MinIO server is not installed; 'tailcast lab install minio' builds it")
+    try:
+        fuse.require()
+    except InputError as error:
+        pytest.skip(str(error))
+    yield
+    for name in FILE_SYSTEMS:
+        lifecycle.down(name)
+
+
+@pytest.fixture(params=list(FILE_SYSTEMS))
+def name(request: pytest.FixtureRequest, on_minio: None) -> str:
+    """Each file system that is installed."""
+    if kind_of(request.param).find() is None:
+        pytest.skip(f"'tailcast lab install {request.param}' installs it")
+    return str(request.param)
+
+
+def left(name: str) -> list[object]:
+    """All that there is of a file system on this machine."""
+    folder = folder_of(name)
+    return [*processes.of_folder(folder), *mounted_below(folder.parent), *([folder] if folder.exists() else [])]
+
+
+def test_files_are_objects_of_the_store_and_nothing_stays(name: str) -> None:
+    store = lab.up("minio")
+    begun_s = time.monotonic()
+    fs = lifecycle.up(name, store, FileSystemForm(recorded=True))
+    assert time.monotonic() - begun_s < 60.0 and fs.alive and lifecycle.running() == fs
+    assert lifecycle.up(name, store, FileSystemForm(recorded=True)) == fs
+    with pytest.raises(InputError, match="another form"):
+        lifecycle.up(name, store)
+    body = os.urandom(70_000)
+    (fs.mount_point / "file").write_bytes(body)
+    assert (fs.mount_point / "file").read_bytes() == body
+    objects = Account(store.target).buckets.list_objects_v2(Bucket=fs.bucket)["Contents"]
+    assert 70_000 in [each["Size"] for each in objects]
+    entries = [json.loads(line) for line in fs.record(STORE_RECORDER).open()]
+    assert [e["request_bytes"] for e in entries if e["method"] == "PUT" and e["request_bytes"] > 100] == [70_000]
+    assert lifecycle.down(name) and not left(name) and not lifecycle.down(name)
+    assert Account(store.target).buckets.list_buckets()["Buckets"] == []
+
+
+def test_a_killed_mount_is_started_again_or_removed(name: str) -> None:
+    store = lab.up("minio")
+    fs = lifecycle.up(name, store)
+    (fs.mount_point / "file").write_bytes(b"kept")
+    for pid in fs.running[MOUNT]:
+        os.kill(pid, signal.SIGKILL)
+    limit_s = time.monotonic() + 10.0
+    while fs.alive and time.monotonic() < limit_s:
+        time.sleep(0.05)
+    assert not fs.alive
+    again = lifecycle.up(name, store)
+    assert (again.mount_point / "file").read_bytes() == b"kept"
+    for pid in again.running[MOUNT]:
+        os.kill(pid, signal.SIGKILL)
+    lifecycle.down(name)
+    assert not left(name)
+
+
+def test_a_file_system_ends_with_its_store(name: str) -> None:
+    fs = lifecycle.up(name, lab.up("minio"))
+    assert fs.alive
+    lab.down("minio")
+    assert not left(name) and lifecycle.running() is None
+
+
+def test_a_killed_start_leaves_nothing_that_down_does_not_remove(name: str) -> None:
+    lab.up("minio")
+    code = f"import sys; from cli.main import main; sys.argv[1:] = ['lab', 'up', {name!r}]; main()"
+    command = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.DEVNULL)
+    limit_s = time.monotonic() + 60.0
+    while not processes.of_folder(folder_of(name)) and time.monotonic() < limit_s:
+        time.sleep(0.01)
+    command.kill()
+    command.wait()
+    assert lifecycle.is_left(name)
+    lifecycle.down(name)
+    assert not left(name)
+
+
+def test_juicefs_without_redis_and_as_a_gateway(on_minio: None) -> None:
+    if kind_of("juicefs").find() is None:
+        pytest.skip("'tailcast lab install juicefs' installs it")
+    store = lab.up("minio")
+    fs = lifecycle.up(
+        "juicefs", store, FileSystemForm(meta="sqlite"), {"mount.prefetch": "0", "format.block-size": "1M"}
+    )
+    (fs.mount_point / "file").write_bytes(b"x" * (3 << 20))
+    sizes = [each["Size"] for each in Account(store.target).buckets.list_objects_v2(Bucket=fs.bucket)["Contents"]]
+    assert sizes.count(1 << 20) == 3 and set(fs.running) == {MOUNT}
+    lifecycle.down("juicefs")
+    fs = lifecycle.up("juicefs", store, FileSystemForm(gateway=True))
+    client = Account(fs.gateway_target).buckets
+    client.put_object(Bucket="lab", Key="k", Body=b"through the gateway")
+    assert client.get_object(Bucket="lab", Key="k")["Body"].read() == b"through the gateway"
+
+
+def test_what_cannot_be_is_refused(on_minio: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = lab.up("minio")
+    for name, form, options, says in (
+        ("s3fs", FileSystemForm(gateway=True), {}, "no gateway"),
+        ("s3fs", FileSystemForm(meta="redis"), {}, "keeps them in the store"),
+        ("juicefs", FileSystemForm(meta="tikv"), {}, "allowed are redis, sqlite"),
+        ("juicefs", FileSystemForm(meta="sqlite", metadata_delay_s=0.1), {}, "rounds to Redis"),
+        ("s3fs", FileSystemForm(), {"proxy.x": "1"}, "allowed are mount.NAME"),
+        ("hdfs", FileSystemForm(), {}, "cannot start 'hdfs'"),
+    ):
+        with pytest.raises(InputError, match=says):
+            lifecycle.up(name, store, form, options)
+    monkeypatch.setattr(fuse, "_DEVICE", "/dev/absent")
+    with pytest.raises(InputError, match="a mount needs /dev/absent"):
+        lifecycle.up("s3fs", store)
