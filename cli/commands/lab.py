@@ -324,6 +324,7 @@ def anatomy(
     pages.write(lambda path: write_anatomy_page(found, path, run.name))
 
 
+app.command("file-anatomy")(lab_file_systems.anatomy_command)
 app.command("campaign")(lab_campaign.command)
 
 

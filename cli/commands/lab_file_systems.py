@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
 
-from cli.common import print_json, say
+import typer
+
+from cli.common import print_grid, print_json, say, stderr
+from cli.options import ForceOption, JsonOption
 from traces.errors import InputError
 from validate.lab import lab
 from validate.lab.credentials import PROFILE
@@ -102,3 +107,41 @@ def _facts(fs: FileSystem) -> dict[str, object]:
         "bucket": fs.bucket,
         "servers": {server: list(pids) for server, pids in sorted(fs.running.items())},
     }
+
+
+def anatomy_command(
+    only: Annotated[
+        str, typer.Option("--only", metavar="TEXT", help="Operations whose name has this text (default: all).")
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE.csv", help="Write the table as CSV (default: none).")
+    ] = None,
+    force: ForceOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Print which requests reach the store, and which Redis, for each file operation of the file system that is up.
+
+    It must have been started with --record, or a delay. Each operation is performed alone, two or three times, on new
+    files, which are removed afterwards.
+
+    Example: tailcast lab file-anatomy --only rename
+    """
+    from cli.tables.measured.file_anatomy import file_anatomy_grid
+    from sim.json_form import to_json
+    from validate.lab.file_systems.anatomy import file_anatomy, write_csv
+
+    if out is not None and out.exists() and not force:
+        raise InputError(f"{out} exists; add --force to overwrite it")
+    fs = lifecycle.running()
+    if fs is None:
+        raise InputError("no file system of the lab is up; start one with 'tailcast lab up juicefs --record', or s3fs")
+    if not fs.form.recorded:
+        raise InputError(f"{fs.name} is up without recorders; first stop it, and start it with --record")
+    with stderr.status(fs.name) as shown:
+        found = file_anatomy(fs, only, lambda line: shown.update(f"{fs.name}: {line}"))
+    if json:
+        print_json({**fs.facts, "operations": to_json(found)})
+    else:
+        print_grid(file_anatomy_grid(found))
+    if out is not None:
+        write_csv(found, out)

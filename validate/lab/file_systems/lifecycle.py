@@ -136,6 +136,13 @@ def running() -> FileSystem | None:
     return next((fs for name in FILE_SYSTEMS if (fs := status(name)) is not None), None)
 
 
+def processes_of(folder: Path) -> tuple[int, ...]:
+    """Return the process ids of the mount of the lab that a folder is in, and of its metadata server; else none."""
+    fs = running()
+    inside = fs is not None and not fs.form.gateway and folder.resolve().is_relative_to(fs.mount_point.resolve())
+    return fs.pids if fs is not None and inside else ()
+
+
 def is_left(name: str) -> bool:
     """Whether there is anything of a file system, be it only what a crash has left."""
     return folder_of(name).exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -14,15 +15,21 @@ from pathlib import Path
 import pytest
 
 from tests.paths import ROOT
+from tests.small_traces import trace_of
 from traces.errors import InputError
+from traces.trace import Pacing
 from validate.lab import lab, processes
 from validate.lab.file_systems import fuse, lifecycle
+from validate.lab.file_systems.anatomy import file_anatomy, write_csv
 from validate.lab.file_systems.file_system import MOUNT, STORE_RECORDER, FileSystemForm
 from validate.lab.file_systems.registry import FILE_SYSTEMS, kind_of
 from validate.lab.file_systems.removal import folder_of
 from validate.lab.minio import program
 from validate.lab.mounts import mounted_below
-from validate.s3.account import Account
+from validate.mount.mount_path import MOUNT as MOUNT_PATH
+from validate.replay.plan import Options
+from validate.replay.replay import replay
+from validate.s3.account import Account, Target
 
 pytestmark = [pytest.mark.live, pytest.mark.clock]
 
@@ -128,6 +135,57 @@ def test_juicefs_without_redis_and_as_a_gateway(on_minio: None) -> None:
     client = Account(fs.gateway_target).buckets
     client.put_object(Bucket="lab", Key="k", Body=b"through the gateway")
     assert client.get_object(Bucket="lab", Key="k")["Body"].read() == b"through the gateway"
+
+
+EXPECTED = {
+    # file system, operation: requests, rounds before it returned (juicefs_s3fs_request_counts_2026.csv)
+    ("juicefs", "stat"): ("", 2),
+    ("juicefs", "rename"): ("", 10),
+    ("juicefs", "create + write 4 KiB + close"): ("1 PUT", 11),
+    ("s3fs", "stat"): ("1 HEAD", 0),
+    ("s3fs", "chmod"): ("2 HEAD, 1 PUT copy", 0),
+    ("s3fs", "lookup of an absent name"): ("3 HEAD, 1 LIST", 0),
+}
+
+
+def test_the_anatomy_of_operations(name: str, tmp_path: Path) -> None:
+    fs = lifecycle.up(name, lab.up("minio"), FileSystemForm(recorded=True))
+    for (of, operation), expected in EXPECTED.items():
+        if of == name:
+            (found,) = file_anatomy(fs, operation)
+            assert (found.requests, found.rounds) == expected, found
+            assert found.seconds > 0 and found.file_system == name and found.at_once <= 1
+    write_csv([found], tmp_path / "table.csv")
+    (row,) = csv.DictReader((tmp_path / "table.csv").open())
+    assert row["operation"] == found.operation and int(row["rounds"]) == found.rounds
+    assert list(fs.mount_point.glob("anatomy-*")) == []
+    with pytest.raises(InputError, match="no operation with 'teleport'; there are create"):
+        file_anatomy(fs, "teleport")
+
+
+def test_delays_come_before_each_exchange(on_minio: None) -> None:
+    if kind_of("juicefs").find() is None:
+        pytest.skip("'tailcast lab install juicefs' installs it")
+    fs = lifecycle.up("juicefs", lab.up("minio"), FileSystemForm(store_delay_s=0.2, metadata_delay_s=0.02))
+    (found,) = file_anatomy(fs, "create")
+    assert found.rounds == 11 and found.seconds >= 0.2 + 11 * 0.02
+    assert found.options == "store delay 200 ms, Redis delay 20 ms"
+    lifecycle.down("juicefs")
+    with pytest.raises(InputError, match="without recorders"):
+        file_anatomy(lifecycle.up("juicefs", lab.up("minio")))
+
+
+@pytest.mark.parametrize("processes_", [1, 2])
+def test_a_replay_on_a_mount(name: str, processes_: int) -> None:
+    fs = lifecycle.up(name, lab.up("minio"))
+    op = ["PUT", "GET", "HEAD", "LIST", "DELETE"] * 8
+    key = ["a/" if o == "LIST" else f"a/k{i // 5}" for i, o in enumerate(op)]
+    trace = trace_of(op, key, Pacing("closed", 2), size_bytes=[70_000] * 40, phase=list(range(40)))
+    target = Target(mount=fs.mount_point, server_pids=lifecycle.processes_of(fs.mount_point))
+    run = replay(trace, target, Options(data_path=MOUNT_PATH, verify=1.0, processes=processes_))
+    assert run.requests.column("error").null_count == 40, run.requests.column("error")
+    assert run.info["left_behind"] == [] and list(fs.mount_point.glob("tailcast-*")) == []
+    assert run.info["cpu"]["server_s"] > 0 and run.info["versions"]["server"] == f"fuse.{name}"
 
 
 def test_what_cannot_be_is_refused(on_minio: None, monkeypatch: pytest.MonkeyPatch) -> None:
