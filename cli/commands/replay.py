@@ -29,9 +29,11 @@ from validate.lab import lab
 from validate.lab.box.set_up import with_accesses
 from validate.lab.fault_schedule import FaultSchedule
 from validate.lab.fault_text import parse_lab_fault
+from validate.lab.file_systems import lifecycle
 from validate.lab.registry import kind_of
 from validate.lab.request_trace import recording
 from validate.lab.store import Store
+from validate.mount.mount_path import MOUNT
 from validate.replay.bucket_record import clean_up
 from validate.replay.plan import Options, plan_of
 from validate.replay.replay import Progress, replay, resume
@@ -53,6 +55,15 @@ def command(
     profile: Annotated[
         str | None,
         typer.Option("--aws-profile", help="Profile of the AWS configuration (default: that of the environment)."),
+    ] = None,
+    mount: Annotated[
+        Path | None,
+        typer.Option(
+            "--mount",
+            metavar="DIR",
+            help="Folder of a mounted file system that takes the place of a store: keys are paths of files below a new "
+            "folder in it (default: requests of S3).",
+        ),
     ] = None,
     use_lab: Annotated[bool, typer.Option("--lab", help="Use the store that 'tailcast lab up' started.")] = False,
     speed: Annotated[
@@ -139,7 +150,7 @@ def command(
         bool,
         typer.Option(
             "--clean-up",
-            help="Remove the buckets that killed replays left, with all objects in them; with --endpoint-url, only "
+            help="Remove the buckets and folders that killed replays left, with all in them; with --endpoint-url, only "
             "those on that store. No trace is replayed.",
         ),
     ] = False,
@@ -151,7 +162,9 @@ def command(
 ) -> int:
     """Issue the requests of a trace to a real store, and record their outcomes.
 
-    The requests use new buckets, which are removed afterwards; nothing else on the store is touched. If all requests
+    The requests use new buckets, which are removed afterwards; nothing else on the store is touched. With --mount, they
+    are calls on files below a new folder: PUT creates, writes and closes a file, GET opens and reads it, HEAD is stat,
+    DELETE is unlink, LIST reads a folder; their timeouts are those of the file system. If all requests
     fail, or the store does not respond at the end, the exit code is 1.
     Retries, hedged requests and multipart uploads: --set client.retry.retries=2 --set client.hedge.after=p95
     --set client.multipart.part_size=16MiB, or --policy SPEC.yaml.
@@ -164,6 +177,9 @@ def command(
         return _clean_up(endpoint_url, profile)
     if trace is None:
         raise InputError("TRACE is missing: name the trace to replay")
+    if mount is not None:
+        _check_mount(use_lab, endpoint_url, profile, data_path)
+        data_path = MOUNT
     options = Options(
         speed=speed, max_in_flight=max_in_flight, processes=processes, pin=pin, data_path=data_path, timeout_s=timeout,
         policies=_policies(policy, assignments or []), keep=keep, seed=seed or 0, verify=verify,
@@ -185,7 +201,8 @@ def command(
     elif server_trace:
         raise InputError("--server-trace writes to the folder of the Run; add --out")
     store = _lab_store(endpoint_url, profile) if use_lab else None
-    target = Target(endpoint_url, profile, server_pids=tuple(server_pid or ()))
+    pids = tuple(server_pid or ()) or (() if mount is None else lifecycle.processes_of(mount))
+    target = Target(endpoint_url, profile, server_pids=pids, mount=mount and mount.resolve())
     if store is not None:
         target = store.target if host is None else store.target_host(host)
     schedule = None if store is None else FaultSchedule(store, staged)
@@ -206,6 +223,11 @@ def command(
     if server_times is not None and out is not None:
         server_times.write(out / IN_RUN)
     return _report(run, options, out, json)
+
+
+def _check_mount(use_lab: bool, endpoint_url: str | None, profile: str | None, data_path: str) -> None:
+    if use_lab or endpoint_url is not None or profile is not None or data_path != _DEFAULT.data_path:
+        raise InputError("--mount is no store; leave out --lab, --endpoint-url, --aws-profile and --data-path")
 
 
 def _report(run: Run, options: Options, out: Path | None, json: bool) -> int:
@@ -259,13 +281,17 @@ def _clean_up(endpoint_url: str | None, profile: str | None) -> int:
     """Remove what killed replays left, and return the exit code."""
     removed, left = 0, 0
     for done in clean_up(endpoint_url, profile):
-        print_lines(f"bucket {name} is removed ({count:,} objects)" for name, count in done.removed.items())
+        print_lines(f"{_place(name)} is removed ({count:,} objects)" for name, count in done.removed.items())
         for line in done.left:
             say(f"warning: {line}")
         removed, left = removed + len(done.removed), left + len(done.left)
     if not removed and not left:
-        print_lines(["no replay has left a bucket"])
+        print_lines(["no replay has left a bucket or a folder"])
     return 1 if left else 0
+
+
+def _place(name: str) -> str:
+    return f"folder {name}" if "/" in name else f"bucket {name}"
 
 
 def _policies(spec: Path | None, assignments: list[str]) -> ClientPolicies:
