@@ -6,6 +6,7 @@ import json as jsonlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -178,7 +179,7 @@ def command(
     if trace is None:
         raise InputError("TRACE is missing: name the trace to replay")
     if mount is not None:
-        _check_mount(use_lab, endpoint_url, profile, data_path)
+        _check_mount(use_lab or server_trace, endpoint_url, profile, data_path)
         data_path = MOUNT
     options = Options(
         speed=speed, max_in_flight=max_in_flight, processes=processes, pin=pin, data_path=data_path, timeout_s=timeout,
@@ -187,8 +188,8 @@ def command(
     staged = [parse_lab_fault(text) for text in faults or []]
     if host is not None and not use_lab:
         raise InputError("--host is one of a store of the lab; add --lab, or name the host by --endpoint-url")
-    if staged and not use_lab:
-        raise InputError("--fault is staged on a store of the lab; add --lab")
+    if staged and not use_lab and (mount is None or lifecycle.around(mount) is None):
+        raise InputError("--fault is staged on a store of the lab; add --lab, or --mount with a mount of the lab")
     requested = Trace.read(trace)
     partial = None if resumed is None else Run.read(resumed)
     if dry_run:
@@ -201,17 +202,18 @@ def command(
     elif server_trace:
         raise InputError("--server-trace writes to the folder of the Run; add --out")
     store = _lab_store(endpoint_url, profile) if use_lab else None
-    pids = tuple(server_pid or ()) or (() if mount is None else lifecycle.processes_of(mount))
-    target = Target(endpoint_url, profile, server_pids=pids, mount=mount and mount.resolve())
+    target = Target(endpoint_url, profile, server_pids=tuple(server_pid or ()))
     if store is not None:
         target = store.target if host is None else store.target_host(host)
+    if mount is not None:
+        target, store = _mounted(target, mount)
     schedule = None if store is None else FaultSchedule(store, staged)
     with _left_is_said(), recording(target, server_trace) as server_times, bars() as report:
         if partial is None:
             run = replay(requested, target, options, report, schedule)
         else:
             run = resume(partial, requested, target, options, report, schedule)
-    if store is not None and store.box is not None:
+    if store is not None and store.box is not None and mount is None:
         if partial is None:
             run = with_accesses(store.box, run, kind_of(store.name).file_name)
         else:
@@ -225,9 +227,21 @@ def command(
     return _report(run, options, out, json)
 
 
-def _check_mount(use_lab: bool, endpoint_url: str | None, profile: str | None, data_path: str) -> None:
-    if use_lab or endpoint_url is not None or profile is not None or data_path != _DEFAULT.data_path:
-        raise InputError("--mount is no store; leave out --lab, --endpoint-url, --aws-profile and --data-path")
+def _check_mount(of_store: bool, endpoint_url: str | None, profile: str | None, data_path: str) -> None:
+    if of_store or endpoint_url is not None or profile is not None or data_path != _DEFAULT.data_path:
+        raise InputError(
+            "--mount is no store; leave out --lab, --endpoint-url, --aws-profile, --data-path, --server-trace"
+        )
+
+
+def _mounted(target: Target, mount: Path) -> tuple[Target, Store | None]:
+    """Return a mount as the target, and the store of the lab that it is on, if any."""
+    target = replace(target, mount=mount.resolve())
+    fs = lifecycle.around(mount)
+    if fs is None:
+        return target, None
+    pids = target.server_pids or fs.pids
+    return replace(target, server_pids=pids, server_version=fs.version, lab=fs.facts), lab.status(fs.store)
 
 
 def _report(run: Run, options: Options, out: Path | None, json: bool) -> int:

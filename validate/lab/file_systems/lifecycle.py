@@ -136,11 +136,11 @@ def running() -> FileSystem | None:
     return next((fs for name in FILE_SYSTEMS if (fs := status(name)) is not None), None)
 
 
-def processes_of(folder: Path) -> tuple[int, ...]:
-    """Return the process ids of the mount of the lab that a folder is in, and of its metadata server; else none."""
+def around(folder: Path) -> FileSystem | None:
+    """Return the file system of the lab in whose mount a folder is; None if it is in another one."""
     fs = running()
     inside = fs is not None and not fs.form.gateway and folder.resolve().is_relative_to(fs.mount_point.resolve())
-    return fs.pids if fs is not None and inside else ()
+    return fs if inside else None
 
 
 def is_left(name: str) -> bool:

@@ -12,11 +12,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from cli.main import main
 from tests.paths import ROOT
 from tests.small_traces import trace_of
 from traces.errors import InputError
+from traces.run import Run
 from traces.trace import Pacing
 from validate.lab import lab, processes
 from validate.lab.file_systems import fuse, lifecycle
@@ -181,11 +184,27 @@ def test_a_replay_on_a_mount(name: str, processes_: int) -> None:
     op = ["PUT", "GET", "HEAD", "LIST", "DELETE"] * 8
     key = ["a/" if o == "LIST" else f"a/k{i // 5}" for i, o in enumerate(op)]
     trace = trace_of(op, key, Pacing("closed", 2), size_bytes=[70_000] * 40, phase=list(range(40)))
-    target = Target(mount=fs.mount_point, server_pids=lifecycle.processes_of(fs.mount_point))
+    assert lifecycle.around(fs.mount_point / "x") == fs and lifecycle.around(fs.folder) is None
+    target = Target(mount=fs.mount_point, server_pids=fs.pids)
     run = replay(trace, target, Options(data_path=MOUNT_PATH, verify=1.0, processes=processes_))
     assert run.requests.column("error").null_count == 40, run.requests.column("error")
     assert run.info["left_behind"] == [] and list(fs.mount_point.glob("tailcast-*")) == []
     assert run.info["cpu"]["server_s"] > 0 and run.info["versions"]["server"] == f"fuse.{name}"
+
+
+def test_faults_of_the_store_below_delay_calls(name: str, tmp_path: Path) -> None:
+    fs = lifecycle.up(name, lab.up("minio"))
+    trace_of(["PUT"] * 60, [f"k{i}" for i in range(60)], arrival_s=np.arange(60) / 20).write(tmp_path / "t.parquet")
+    fault, out = "host 0 paused at 0.5s for 1s", tmp_path / "run"
+    arguments = [str(tmp_path / "t.parquet"), "--mount", str(fs.mount_point), "--fault", fault, "--out", str(out)]
+    with pytest.raises(SystemExit) as ended:
+        main(["replay", *arguments])
+    assert not ended.value.code
+    run = Run.read(out)
+    (staged,) = run.info["lab_faults"]
+    took_s = run.column("end_s") - run.column("arrival_s")
+    assert not run.failed.any() and took_s[run.column("arrival_s") < staged["at"] - 0.3].max() < took_s.max()
+    assert took_s.max() > 0.5 and run.info["lab"]["file_system"] == name
 
 
 def test_what_cannot_be_is_refused(on_minio: None, monkeypatch: pytest.MonkeyPatch) -> None:
