@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from traces.run import Run
-from traces.trace import Pacing, Trace
+from traces.trace import TRACE_SCHEMA, Pacing, Trace
 from validate.lab import lab, processes, staging
 from validate.lab.faults import LabFault
 from validate.lab.file_systems import lifecycle
@@ -44,14 +44,17 @@ _SIZE_BYTES = 1 << 16
 def workload(duration_s: float) -> Trace:
     """Return new files that are written and old ones that are read, in turn."""
     count = int(_RATE * duration_s) // 2 * 2
-    table = pa.table({
-        "arrival_s": np.arange(count) / _RATE,
+    given = {
+        "arrival_s": [row / _RATE for row in range(count)],
+        "think_s": [0.0] * count,
+        "phase": [0] * count,
         "op": ["PUT", "GET"] * (count // 2),
         "bucket": ["b"] * count,
-        "key": [f"{'new' if i % 2 == 0 else 'old'}{i}" for i in range(count)],
-        "size_bytes": np.full(count, _SIZE_BYTES),
-    })  # fmt: skip
-    return Trace.of(table, Pacing("open"))
+        "key": [f"{'old' if row % 2 else 'new'}{row}" for row in range(count)],
+        "size_bytes": [_SIZE_BYTES] * count,
+    }
+    arrays = [pa.array(given.get(field.name, [None] * count)).cast(field.type) for field in TRACE_SCHEMA]
+    return Trace.of(pa.Table.from_arrays(arrays, schema=TRACE_SCHEMA), Pacing("open"))
 
 
 def silent(server: str, fs: FileSystem, for_s: float) -> None:

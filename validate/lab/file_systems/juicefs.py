@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from traces.errors import InputError
-from validate.lab.debian import Programs
+from validate.lab.debian import Programs, program_named_by
 from validate.lab.file_systems import redis
 from validate.lab.file_systems.file_system import (
     GATEWAY,
@@ -141,7 +141,9 @@ def _folder() -> Path:
 
 
 def _found() -> Path | None:
-    """Return the program: ``juicefs`` on the PATH, else the one that the lab has installed."""
+    """Return the program: `$TAILCAST_JUICEFS`, else ``juicefs`` on the PATH, else what the lab has installed."""
+    if (named := program_named_by("TAILCAST_JUICEFS")) is not None:
+        return named
     on_path = shutil.which("juicefs")
     if on_path:
         return Path(on_path).resolve()

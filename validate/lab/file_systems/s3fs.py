@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from validate.lab.debian import Programs
+from validate.lab.debian import Programs, program_named_by
 from validate.lab.file_systems.file_system import MOUNT, FileSystem, FileSystemForm, SpawnServer
 from validate.lab.mounts import is_mounted
 from validate.lab.options import options_of
@@ -15,7 +15,7 @@ _PROGRAMS = Programs("s3fs", ("s3fs", "fuse3"), ("s3fs", "fusermount3"))
 
 
 class S3fs:
-    """s3fs-fuse, from Debian's package."""
+    """s3fs-fuse: the program in `$TAILCAST_S3FS`, else that of Debian's package."""
 
     name = "s3fs"
     title = "s3fs"
@@ -25,7 +25,7 @@ class S3fs:
     has_gateway = False
 
     def find(self) -> Path | None:
-        return _PROGRAMS.find()
+        return program_named_by("TAILCAST_S3FS") or _PROGRAMS.find()
 
     def install(self, progress: Progress) -> Path:
         return _PROGRAMS.install(progress)

@@ -219,6 +219,11 @@ def test_what_cannot_be_is_refused(on_minio: None, monkeypatch: pytest.MonkeyPat
     ):
         with pytest.raises(InputError, match=says):
             lifecycle.up(name, store, form, options)
+    for name, variable in (("s3fs", "TAILCAST_S3FS"), ("juicefs", "TAILCAST_JUICEFS")):
+        monkeypatch.setenv(variable, "/absent/program")
+        with pytest.raises(InputError, match=f"{variable} is '/absent/program', which is no program"):
+            lifecycle.up(name, store)
+        monkeypatch.delenv(variable)
     monkeypatch.setattr(fuse, "_DEVICE", "/dev/absent")
     with pytest.raises(InputError, match="a mount needs /dev/absent"):
         lifecycle.up("s3fs", store)
