@@ -24,6 +24,7 @@ from traces.errors import InputError
 from traces.workload.generate import generate
 from validate.lab.box.requirements import require
 from validate.lab.ceph import program as ceph
+from validate.lab.file_systems.registry import FILE_SYSTEMS
 from validate.lab.minio import program as minio
 from validate.lab.swift import program as swift
 
@@ -80,6 +81,7 @@ TINY = {
 LIVE = {
     "box/ceph_spill.py": ("ceph box", "--out out --size 0.1"),
     "box/minio_garbage.py": ("minio", "--seconds 0.2"),
+    "file_system_failures.py": ("minio s3fs", "s3fs --only 'mount killed' --seconds 1"),
     "page_cache.py": ("minio box", "measure --out out --cache 1MiB --requests 20"),
 }  # fmt: skip
 """What a tiny run on a live store needs, and its arguments."""
@@ -131,6 +133,7 @@ def needed(what: str) -> None:
         "minio": lambda: [] if minio.find() else ["the MinIO server"],
         "ceph": ceph.PROGRAMS.missing,
         "swift": swift.PROGRAMS.missing,
+        "s3fs": lambda: [] if FILE_SYSTEMS["s3fs"].find() else ["s3fs"],
         "box": _lacking_for_a_box,
     }
     for name in what.split():

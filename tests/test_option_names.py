@@ -34,6 +34,12 @@ OF_OTHER_PROGRAMS = {
     "validate/lab/ceph/placement.py": {"--bucket"},  # radosgw-admin
     "validate/lab/ceph/reshard.py": {"--bucket", "--num-shards"},  # radosgw-admin
     "validate/lab/ceph/configuration.py": {"--ms_bind_port_max", "--ms_bind_port_min"},  # ceph-osd
+    "validate/lab/file_systems/juicefs.py": {
+        *("--bucket", "--cache-dir", "--no-syslog", "--no-usage-report", "--storage"),
+        *("--disable-pip-version-check", "--no-deps", "--no-input", "--only-binary", "--quiet", "--target"),  # pip
+    },
+    "validate/lab/file_systems/redis.py": {"--appendonly", "--bind", "--dir", "--port", "--save", "--set-proc-title"},
+    "validate/lab/file_systems/s3fs.py": {"--version"},
     "validate/lab/minio/admin_trace.py": {"--json"},  # mc admin trace
     "validate/lab/minio/program.py": {"--version", "--quiet", "--address"},  # minio server
 }

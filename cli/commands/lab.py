@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from cli.commands import lab_campaign
+from cli.commands import lab_campaign, lab_file_systems
 from cli.common import print_json, say, stderr
-from cli.options import FiguresOption, FormatOption, JsonOption, PageOption
+from cli.options import FiguresOption, FormatOption, JsonOption, PageOption, duration
 from cli.tables.measured.lab import lab_lines
 from traces.errors import InputError
 from validate.lab import lab
+from validate.lab.credentials import PROFILE
 from validate.lab.fault_text import parse_lab_fault
+from validate.lab.file_systems import lifecycle
+from validate.lab.file_systems.file_system import FileSystemForm
+from validate.lab.file_systems.registry import FILE_SYSTEMS
 from validate.lab.registry import STORES, kind_of
 from validate.lab.staging import end as end_faults
 from validate.lab.staging import in_force
-from validate.lab.store import PROFILE, Form, Store, StoreKind
+from validate.lab.store import Form, Store, StoreKind
 
 app = typer.Typer(
     help="Start and stop a real store on loopback, or in a box of shaped drives and links.", no_args_is_help=True
@@ -28,13 +33,15 @@ app = typer.Typer(
 
 _FIRST = next(iter(STORES))
 
-NameArgument = Annotated[str, typer.Argument(metavar="STORE", help=f"The store: {', '.join(STORES)}.")]
+_NAMES = f"The store: {', '.join(STORES)}; or a file system on one: {', '.join(FILE_SYSTEMS)}"
+
+NameArgument = Annotated[str, typer.Argument(metavar="STORE", help=f"{_NAMES}.")]
 
 StartedArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="STORE",
-        help=f"The store: {', '.join(STORES)} (default: the one that is up).",
+        help=f"{_NAMES} (default: what is up, a file system first).",
         show_default=False,
     ),
 ]
@@ -81,16 +88,81 @@ def up(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the drives' service times; needs --shape.")] = 0,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on", metavar="STORE", help="Store below a file system (default: the one that is up, else the first)."
+        ),
+    ] = None,
+    gateway: Annotated[
+        bool, typer.Option("--gateway", help="The S3 gateway of a file system that has one, instead of a mount.")
+    ] = False,
+    meta: Annotated[
+        str,
+        typer.Option("--meta", help="Where JuiceFS keeps its metadata: redis or sqlite (default: redis)."),
+    ] = "",
+    record: Annotated[
+        bool, typer.Option("--record", help="Record what a file system requests of the store and of Redis.")
+    ] = False,
+    store_delay: Annotated[
+        float,
+        typer.Option(
+            "--store-delay",
+            metavar="TIME",
+            parser=duration,
+            show_default=False,
+            help="Added to each request of a file system to the store; records, too (default: 0).",
+        ),
+    ] = 0.0,
+    redis_delay: Annotated[
+        float,
+        typer.Option(
+            "--redis-delay",
+            metavar="TIME",
+            parser=duration,
+            show_default=False,
+            help="Added to each round of a file system to Redis; records, too (default: 0).",
+        ),
+    ] = 0.0,
     json: JsonOption = False,
 ) -> None:
-    """Start the store; harmless when it is up.
+    """Start the store, or a file system on the one that is up; harmless when it is up.
 
-    Installs the server where it is missing. Starts again what has died of several processes.
+    Installs the server where it is missing. Starts again what has died of several processes. Without a store that is
+    up, a file system starts that of --on, with the options of stores.
 
     Example: tailcast lab up minio --hosts 4 --drives 2 --shape examples/lab/hdd.yaml
     """
-    form = _form(kind_of(name), drives, hosts, set_size, gateways)._replace(balancers=int(balancer))
     given = dict(_option(text) for text in options or ())
+    fs_form = FileSystemForm(gateway, meta, record, store_delay, redis_delay)
+    wanted = partial(_up_store, drives, hosts, set_size, gateways, balancer, shape, seed)
+    if name not in FILE_SYSTEMS:
+        lab_file_systems.refuse_for_store(name, fs_form, on)
+        _print(*wanted(name, given), json)
+        return
+    own, of_store = lab_file_systems.divided(name, given)
+    about_store = [drives, hosts, set_size, gateways, shape, on, balancer or None, seed or None, *of_store]
+    store = lab.running()
+    if store is None or not store.ready or any(value is not None for value in about_store):
+        store, _ = wanted(on or (store.name if store is not None else _FIRST), of_store)
+    with _lines(f"{name}: starting") as progress:
+        fs, already = lab_file_systems.up(name, store, fs_form, own, progress)
+    lab_file_systems.print_file_system(fs, "is already up" if already else "is up", json)
+
+
+def _up_store(
+    drives: int | None,
+    hosts: int | None,
+    set_size: int | None,
+    gateways: int | None,
+    balancer: bool,
+    shape: Path | None,
+    seed: int,
+    name: str,
+    options: dict[str, str],
+) -> tuple[Store, str]:
+    """Start a store; return it, and whether it is up already in words."""
+    form = _form(kind_of(name), drives, hosts, set_size, gateways)._replace(balancers=int(balancer))
     read = None
     if shape is not None:
         from validate.lab.box.shape import read_shape
@@ -101,18 +173,21 @@ def up(
     store_before = lab.status(name)
     already = store_before is not None and store_before.ready
     with _lines(f"{name}: starting") as progress:
-        store = lab.up(name, form, progress, read, seed, given)
+        store = lab.up(name, form, progress, read, seed, options)
     end_faults(store, lambda fault: fault.effect == "killed")  # its servers run again
-    _print(store, "is already up" if already else "is up", json)
+    return store, "is already up" if already else "is up"
 
 
 @app.command()
 def down(name: StartedArgument = None, json: JsonOption = False) -> None:
-    """Stop the store and remove its data.
+    """Stop the store and remove its data, also file systems on it; or stop a file system and remove its data.
 
     Example: tailcast lab down minio
     """
     name = name or _started()
+    if name in FILE_SYSTEMS:
+        lab_file_systems.down(name, json)
+        return
     left = lab.is_left(name)
     stopped = lab.down(name)
     if json:
@@ -127,11 +202,14 @@ def down(name: StartedArgument = None, json: JsonOption = False) -> None:
 
 @app.command()
 def status(name: StartedArgument = None, json: JsonOption = False) -> None:
-    """Say whether the store is up, and where.
+    """Say whether the store or file system is up, and where.
 
     Example: tailcast lab status minio
     """
     name = name or _started()
+    if name in FILE_SYSTEMS:
+        lab_file_systems.show(name, json)
+        return
     store = lab.status(name)
     if store is not None:
         _print(store, "is up", json)
@@ -181,18 +259,31 @@ def fault(
 
 
 @app.command()
-def install(name: NameArgument = _FIRST, json: JsonOption = False) -> None:
-    """Install the store's server, unless it is there.
+def install(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="STORE", help=f"{_NAMES} (default: the first of them).", show_default=False),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Install the server of one or several stores and file systems, unless it is there.
 
-    Example: tailcast lab install minio
+    Example: tailcast lab install juicefs s3fs
     """
-    kind = kind_of(name)
-    with _lines(f"{name}: installing") as progress:
-        program = kind.find() or kind.install(progress)
+    found = []
+    for name in names or [_FIRST]:
+        with _lines(f"{name}: installing") as progress:
+            if name in FILE_SYSTEMS:
+                found.append(lab_file_systems.install(name, progress))
+                continue
+            kind = kind_of(name)
+            program = kind.find() or kind.install(progress)
+            found.append({"name": name, "binary": str(program), "version": kind.version(program)})
     if json:
-        print_json({"name": name, "binary": str(program), "version": kind.version(program)})
+        print_json(found[0] if len(found) == 1 else {"installed": found})
     else:
-        say(f"{name} is installed: {program}")
+        for each in found:
+            say(f"{each['name']} is installed: {each['binary']}")
 
 
 @app.command()
@@ -233,11 +324,16 @@ def anatomy(
     pages.write(lambda path: write_anatomy_page(found, path, run.name))
 
 
+app.command("file-anatomy")(lab_file_systems.anatomy_command)
 app.command("campaign")(lab_campaign.command)
 
 
 def _started() -> str:
-    """Return the store that is up, or else of which something is left; the first one of all if there is none."""
+    """Return what is up, a file system before its store, or else of which something is left; the first if none is."""
+    if (fs := lifecycle.running()) is not None:
+        return fs.name
+    if (left := next(filter(lifecycle.is_left, FILE_SYSTEMS), None)) is not None:
+        return left
     store = lab.running()
     return store.name if store is not None else next(filter(lab.is_left, STORES), _FIRST)
 

@@ -6,6 +6,7 @@ import json as jsonlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,9 +30,11 @@ from validate.lab import lab
 from validate.lab.box.set_up import with_accesses
 from validate.lab.fault_schedule import FaultSchedule
 from validate.lab.fault_text import parse_lab_fault
+from validate.lab.file_systems import lifecycle
 from validate.lab.registry import kind_of
 from validate.lab.request_trace import recording
 from validate.lab.store import Store
+from validate.mount.mount_path import MOUNT
 from validate.replay.bucket_record import clean_up
 from validate.replay.plan import Options, plan_of
 from validate.replay.replay import Progress, replay, resume
@@ -53,6 +56,15 @@ def command(
     profile: Annotated[
         str | None,
         typer.Option("--aws-profile", help="Profile of the AWS configuration (default: that of the environment)."),
+    ] = None,
+    mount: Annotated[
+        Path | None,
+        typer.Option(
+            "--mount",
+            metavar="DIR",
+            help="Folder of a mounted file system that takes the place of a store: keys are paths of files below a new "
+            "folder in it (default: requests of S3).",
+        ),
     ] = None,
     use_lab: Annotated[bool, typer.Option("--lab", help="Use the store that 'tailcast lab up' started.")] = False,
     speed: Annotated[
@@ -139,7 +151,7 @@ def command(
         bool,
         typer.Option(
             "--clean-up",
-            help="Remove the buckets that killed replays left, with all objects in them; with --endpoint-url, only "
+            help="Remove the buckets and folders that killed replays left, with all in them; with --endpoint-url, only "
             "those on that store. No trace is replayed.",
         ),
     ] = False,
@@ -151,7 +163,9 @@ def command(
 ) -> int:
     """Issue the requests of a trace to a real store, and record their outcomes.
 
-    The requests use new buckets, which are removed afterwards; nothing else on the store is touched. If all requests
+    The requests use new buckets, which are removed afterwards; nothing else on the store is touched. With --mount, they
+    are calls on files below a new folder: PUT creates, writes and closes a file, GET opens and reads it, HEAD is stat,
+    DELETE is unlink, LIST reads a folder; their timeouts are those of the file system. If all requests
     fail, or the store does not respond at the end, the exit code is 1.
     Retries, hedged requests and multipart uploads: --set client.retry.retries=2 --set client.hedge.after=p95
     --set client.multipart.part_size=16MiB, or --policy SPEC.yaml.
@@ -164,6 +178,9 @@ def command(
         return _clean_up(endpoint_url, profile)
     if trace is None:
         raise InputError("TRACE is missing: name the trace to replay")
+    if mount is not None:
+        _check_mount(use_lab or server_trace, endpoint_url, profile, data_path)
+        data_path = MOUNT
     options = Options(
         speed=speed, max_in_flight=max_in_flight, processes=processes, pin=pin, data_path=data_path, timeout_s=timeout,
         policies=_policies(policy, assignments or []), keep=keep, seed=seed or 0, verify=verify,
@@ -171,8 +188,8 @@ def command(
     staged = [parse_lab_fault(text) for text in faults or []]
     if host is not None and not use_lab:
         raise InputError("--host is one of a store of the lab; add --lab, or name the host by --endpoint-url")
-    if staged and not use_lab:
-        raise InputError("--fault is staged on a store of the lab; add --lab")
+    if staged and not use_lab and (mount is None or lifecycle.around(mount) is None):
+        raise InputError("--fault is staged on a store of the lab; add --lab, or --mount with a mount of the lab")
     requested = Trace.read(trace)
     partial = None if resumed is None else Run.read(resumed)
     if dry_run:
@@ -188,13 +205,15 @@ def command(
     target = Target(endpoint_url, profile, server_pids=tuple(server_pid or ()))
     if store is not None:
         target = store.target if host is None else store.target_host(host)
+    if mount is not None:
+        target, store = _mounted(target, mount)
     schedule = None if store is None else FaultSchedule(store, staged)
     with _left_is_said(), recording(target, server_trace) as server_times, bars() as report:
         if partial is None:
             run = replay(requested, target, options, report, schedule)
         else:
             run = resume(partial, requested, target, options, report, schedule)
-    if store is not None and store.box is not None:
+    if store is not None and store.box is not None and mount is None:
         if partial is None:
             run = with_accesses(store.box, run, kind_of(store.name).file_name)
         else:
@@ -206,6 +225,23 @@ def command(
     if server_times is not None and out is not None:
         server_times.write(out / IN_RUN)
     return _report(run, options, out, json)
+
+
+def _check_mount(of_store: bool, endpoint_url: str | None, profile: str | None, data_path: str) -> None:
+    if of_store or endpoint_url is not None or profile is not None or data_path != _DEFAULT.data_path:
+        raise InputError(
+            "--mount is no store; leave out --lab, --endpoint-url, --aws-profile, --data-path, --server-trace"
+        )
+
+
+def _mounted(target: Target, mount: Path) -> tuple[Target, Store | None]:
+    """Return a mount as the target, and the store of the lab that it is on, if any."""
+    target = replace(target, mount=mount.resolve())
+    fs = lifecycle.around(mount)
+    if fs is None:
+        return target, None
+    pids = target.server_pids or fs.pids
+    return replace(target, server_pids=pids, server_version=fs.version, lab=fs.facts), lab.status(fs.store)
 
 
 def _report(run: Run, options: Options, out: Path | None, json: bool) -> int:
@@ -259,13 +295,17 @@ def _clean_up(endpoint_url: str | None, profile: str | None) -> int:
     """Remove what killed replays left, and return the exit code."""
     removed, left = 0, 0
     for done in clean_up(endpoint_url, profile):
-        print_lines(f"bucket {name} is removed ({count:,} objects)" for name, count in done.removed.items())
+        print_lines(f"{_place(name)} is removed ({count:,} objects)" for name, count in done.removed.items())
         for line in done.left:
             say(f"warning: {line}")
         removed, left = removed + len(done.removed), left + len(done.left)
     if not removed and not left:
-        print_lines(["no replay has left a bucket"])
+        print_lines(["no replay has left a bucket or a folder"])
     return 1 if left else 0
+
+
+def _place(name: str) -> str:
+    return f"folder {name}" if "/" in name else f"bucket {name}"
 
 
 def _policies(spec: Path | None, assignments: list[str]) -> ClientPolicies:

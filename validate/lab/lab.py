@@ -9,15 +9,10 @@ whenever a command is broken off, the next one knows all that there is.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import json
-import os
-import secrets
 import shutil
-import socket
 import time
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,14 +27,15 @@ from validate.lab.box.box import Box
 from validate.lab.box.network import Network, network_of, prefix_of
 from validate.lab.box.requirements import require
 from validate.lab.box.shape import Shape
+from validate.lab.credentials import write_credentials
+from validate.lab.file_systems.removal import remove_those_on
+from validate.lab.folder import free_ports, lab_folder, last_lines, locked
 from validate.lab.registry import STORES, kind_of
-from validate.lab.store import PROFILE, Form, Node, Progress, Store, StoreKind
-from validate.state import state_folder
+from validate.lab.store import Form, Node, Progress, Store, StoreKind
 
 _HEALTHY_WITHIN_S = 60.0
 _STOPS_WITHIN_S = 15.0
 _POLL_S = 0.1
-_LOG_LINES = 5
 
 _Started = dict[tuple[int, str], psutil.Process | None]  # of a host and a server's name
 
@@ -75,7 +71,7 @@ def up(
     kind.check(form, options)
     if shape is not None and shape.db_drives is not None and not kind.has_db:
         raise InputError(f"the shape has db_drives; {kind.title} keeps no database for them: leave them out")
-    with _locked():
+    with locked():
         store = running()
         if store is None or not store.ready:
             if store is not None:
@@ -111,8 +107,9 @@ def down(name: str) -> bool:
         InputError: there is no such store, or something of it stays.
     """
     folder = _folder(kind_of(name))
-    with _locked():
+    with locked():
         store = status(name)
+        remove_those_on(name)
         if store is not None and store.box is None:
             _stop(store)
         _remove(folder)
@@ -120,7 +117,8 @@ def down(name: str) -> bool:
 
 
 def _remove(folder: Path) -> None:
-    """Remove all that there is of a store."""
+    """Remove all that there is of a store, and of file systems on it."""
+    remove_those_on(folder.name)
     set_up.remove(folder)
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -170,12 +168,8 @@ def running() -> Store | None:
     return next((store for name in STORES if (store := status(name)) is not None), None)
 
 
-def _lab_folder() -> Path:
-    return state_folder() / "lab"
-
-
 def _folder(kind: StoreKind) -> Path:
-    return _lab_folder() / kind.name
+    return lab_folder() / kind.name
 
 
 def _mark(store: Store, node: Node, name: str) -> str:
@@ -200,19 +194,6 @@ def refreshed(store: Store) -> Store:
     return replace(store, nodes=tuple(map(current, store.nodes)))
 
 
-@contextlib.contextmanager
-def _locked() -> Iterator[None]:
-    """One `up` or `down` at a time; the folder of the lab's state is there."""
-    folder = _lab_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
-    except OSError as error:
-        raise InputError(f"{error.filename or folder}: the lab cannot be kept there: {error.strerror}") from error
-
-
 class _Wanted(NamedTuple):
     """A store that is to be started."""
 
@@ -234,10 +215,10 @@ def _begin(wanted: _Wanted, program: Path) -> Store:
     _remove(folder)  # of a store that died
     folder.mkdir(mode=0o700)
     version = wanted.kind.version(program)
-    _write_credentials(folder)
+    write_credentials(folder)
     try:
         if wanted.shape is None:
-            urls = [f"http://127.0.0.1:{port}" for port in _free_ports(wanted.form.host_count)]
+            urls = [f"http://127.0.0.1:{port}" for port in free_ports(wanted.form.host_count)]
             store = wanted.store(version, urls, None)
             _write_state(store)
         else:
@@ -266,14 +247,6 @@ def _boxed(wanted: _Wanted, version: str, shape: Shape) -> Store:
         return store
 
 
-def _write_credentials(folder: Path) -> None:
-    """Write new credentials; the access key has the form ``account:user`` of Swift, which other stores take, too."""
-    credentials = os.open(folder / "credentials", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(credentials, "w") as file:
-        keys = f"aws_access_key_id = tc:{secrets.token_hex(8)}\naws_secret_access_key = {secrets.token_urlsafe(30)}\n"
-        file.write(f"[{PROFILE}]\n{keys}")
-
-
 def _write_state(store: Store) -> None:
     """Write down what a store is to be."""
     state = {
@@ -293,14 +266,6 @@ def _write_state(store: Store) -> None:
         temporary.write_text(json.dumps(state, indent=1) + "\n")
 
 
-def _free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as open_ones:  # all open at once, so that they differ
-        probes = [open_ones.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [int(probe.getsockname()[1]) for probe in probes]
-
-
 def _start(kind: StoreKind, store: Store, program: Path) -> Store:
     """Start those servers of the store that do not run, and wait until all are ready.
 
@@ -318,7 +283,7 @@ def _start(kind: StoreKind, store: Store, program: Path) -> Store:
         if ended or time.monotonic() > limit_s:
             what = "ended at once" if ended else f"was not healthy within {_HEALTHY_WITHIN_S:.0f} s"
             logs = [server_log(store, *server) for server in ended] or _logs(store, unready)
-            raise InputError(f"{store.name} {what}; its log ends: {_last_lines(logs[0])}")
+            raise InputError(f"{store.name} {what}; its log ends: {last_lines(logs[0])}")
         time.sleep(_POLL_S)
     store = refreshed(store)  # servers fork workers until they are ready
     if store.box is not None:
@@ -350,11 +315,6 @@ def _logs(store: Store, node: Node) -> list[Path]:
     first = server_log(store, [one.endpoint_url for one in store.nodes].index(node.endpoint_url))
     found = [first, *first.parent.glob(f"{first.stem}-*.log")]
     return sorted(found, key=lambda log: log.stat().st_mtime if log.exists() else 0.0, reverse=True)
-
-
-def _last_lines(log: Path) -> str:
-    text = log.read_text(errors="replace") if log.exists() else ""
-    return " | ".join(text.split("\n")[-_LOG_LINES - 1 :]).strip(" |") or "(nothing)"
 
 
 def _stop(store: Store) -> None:

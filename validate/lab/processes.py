@@ -17,6 +17,8 @@ from pathlib import Path
 import psutil
 
 _MARK = "TAILCAST_LAB_PROCESS"
+_BEGINNING = f"{_MARK}=".encode()
+_PROCESSES = Path("/proc/self").parent
 _POLL_S = 0.05
 
 
@@ -82,9 +84,13 @@ def signal_all(processes: Iterable[psutil.Process], number: int) -> None:
 
 def _mark_of(process: psutil.Process) -> str:
     try:
-        return process.environ().get(_MARK, "")
+        if not _PROCESSES.is_dir():
+            return process.environ().get(_MARK, "")
+        # Not by psutil, which ends at an empty variable: a program may overwrite the first ones with zeros.
+        variables = (_PROCESSES / str(process.pid) / "environ").read_bytes().split(b"\0")
     except (psutil.Error, OSError):  # it has ended, or is another user's
         return ""
+    return next((os.fsdecode(each[len(_BEGINNING) :]) for each in variables if each.startswith(_BEGINNING)), "")
 
 
 def _age(process: psutil.Process) -> tuple[float, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import configparser
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,13 +12,11 @@ import psutil
 from traces.errors import InputError
 from traces.trace import Trace
 from validate.lab.box.box import Box, drive_folder
+from validate.lab.credentials import PROFILE, Credentials, credentials_in
 from validate.lab.faults import LabFault
 from validate.lab.processes import is_alive, of_folder
 from validate.replay.replay import Faults
 from validate.s3.account import Target
-
-PROFILE = "tailcast-lab"
-"""The profile in the credentials file of a store."""
 
 Progress = Callable[[str], None]
 """Called with a line now and then."""
@@ -86,13 +83,6 @@ class Form(NamedTuple):
         gateways = f", {self.gateways} gateway{'s' if self.gateways > 1 else ''}" if self.gateways else ""
         balanced = " behind a load balancer" if self.balancers else ""
         return (f"{drives} on each of {self.hosts} hosts" if self.hosts > 1 else drives) + sets + gateways + balanced
-
-
-class Credentials(NamedTuple):
-    """What requests are signed with."""
-
-    access_key: str
-    secret_key: str
 
 
 @dataclass(frozen=True)
@@ -177,9 +167,7 @@ class Store:
     @property
     def credentials(self) -> Credentials:
         """What that file holds."""
-        file = configparser.RawConfigParser()
-        file.read(self.credentials_file)
-        return Credentials(file[PROFILE]["aws_access_key_id"], file[PROFILE]["aws_secret_access_key"])
+        return credentials_in(self.credentials_file)
 
     def drive_folder(self, host: int, drive: int) -> Path:
         """Return the folder that the server of a host uses as one of its drives, from 0."""

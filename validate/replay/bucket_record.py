@@ -1,4 +1,4 @@
-"""Records of the buckets that replays made, so that what a killed replay left can be found and removed.
+"""Records of the buckets and folders that replays made, so that what a killed one left can be found and removed.
 
 A record is a file of JSON lines in the state folder: the target, then each bucket before it is made. The process of the
 replay holds a lock on it, which ends with the process, however it ends. When the buckets are removed, so is the file.
@@ -20,6 +20,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from traces.errors import InputError
+from validate.mount.folders import remove_tree
 from validate.s3.account import Account, Target
 from validate.state import state_folder
 
@@ -62,7 +63,12 @@ def recorded(target: Target, endpoint_url: str) -> Iterator[BucketRecord]:
         InputError: the state folder cannot be written; nothing has been made then.
     """
     path = _folder() / f"{secrets.token_hex(8)}.jsonl"
-    known = {"endpoint_url": endpoint_url, "profile": target.profile, "credentials_file": target.credentials_file}
+    known = {
+        "endpoint_url": endpoint_url,
+        "profile": target.profile,
+        "credentials_file": target.credentials_file,
+        "mount": target.mount,
+    }
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("xb", buffering=0)
@@ -94,7 +100,7 @@ class CleanUp:
     """What was done about one record.
 
     Attributes:
-        removed: the buckets that are gone now, with the number of objects that were in each.
+        removed: the buckets, or paths of folders, that are gone now, with the number of objects that were in each.
         left: a line for each bucket, or for the whole record, that could not be cleaned up, with the reason.
     """
 
@@ -142,6 +148,8 @@ def _read(text: bytes) -> tuple[dict[str, Any], list[str]]:
 def _cleaned_up(path: Path, known: dict[str, Any], names: list[str], profile: str | None) -> CleanUp:
     if not names:
         return CleanUp({}, [])
+    if (mount := known.get("mount")) is not None:
+        return _removed_folders(path, Path(mount), names)
     file = known.get("credentials_file")
     try:
         account = Account(Target(known["endpoint_url"], profile or known.get("profile"), file and Path(file)))
@@ -157,8 +165,21 @@ def _cleaned_up(path: Path, known: dict[str, Any], names: list[str], profile: st
     return CleanUp(removed, left)
 
 
-def _forget(path: Path) -> str:
-    return f"if that store no longer exists, delete {path}"
+def _removed_folders(path: Path, mount: Path, names: list[str]) -> CleanUp:
+    """Remove the folders of a replay on a mount; one that is not there may be of a mount that is not in place."""
+    removed, left = {}, []
+    for name in names:
+        try:
+            removed[str(mount / name)] = remove_tree(mount, name)
+        except OSError as error:
+            left.append(
+                f"folder {mount / name} could not be removed: {error.strerror or error}; {_forget(path, 'mount')}"
+            )
+    return CleanUp(removed, left)
+
+
+def _forget(path: Path, what: str = "store") -> str:
+    return f"if that {what} no longer exists, delete {path}"
 
 
 def empty_and_delete(account: Account, name: str) -> int:

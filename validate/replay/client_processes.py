@@ -17,9 +17,9 @@ from typing import Any
 
 from traces.errors import InputError
 from traces.interrupts import STOPS, deferred_stops, end_with_parent, unblock_stops
+from validate.mount.access import access_to
 from validate.replay.issue import LoopClock, LoopState, Record, TracePart, beginning
 from validate.replay.thread_group import ThreadGroup
-from validate.s3.account import Account
 from validate.s3.client import Client, ReplayTask
 
 _ENDS_WITHIN_S = 5.0
@@ -146,7 +146,7 @@ def _main(job: ReplayTask, part: TracePart, state: LoopState | None, link: Conne
     clock = LoopClock()
     with contextlib.suppress(EOFError, BrokenPipeError):  # the parent process has ended
         try:
-            client = Client(job, Account(job.target), part)
+            client = Client(job, access_to(job.target, job.plan.options.data_path), part)
 
             def progress(done: int, now_s: float) -> None:
                 link.send(("requests", done))

@@ -15,6 +15,7 @@ from models.shared.multipart import MOST_PART_BYTES, Multipart
 from traces.errors import InputError
 from traces.operations import OPS, S3, ops_that, rows_that
 from traces.trace import Trace, refuse_mixed
+from validate.mount.mount_path import MOUNT, files_as_folders
 from validate.replay.buckets import StoredObject
 from validate.s3.clients import DATA_PATHS, uncancellable, unsendable
 
@@ -29,7 +30,7 @@ class Options:
     Attributes:
         speed: divisor of the times of an open loop.
         max_in_flight: maximum number of requests of an open loop in progress; further ones are late.
-        data_path: one of `DATA_PATHS`.
+        data_path: one of `DATA_PATHS`, or `MOUNT` on a mount.
         timeout_s: maximum time of an attempt; `policies` may have a shorter one.
         keep: keep the buckets and their objects.
         processes: number of client processes that share the load; with one, it is this process.
@@ -56,7 +57,7 @@ class Options:
             raise InputError(f"speed is {self.speed}; it must be above 0")
         if not 1 <= self.max_in_flight <= MAX_IN_FLIGHT:
             raise InputError(f"max-in-flight is {self.max_in_flight}; allowed are 1 to {MAX_IN_FLIGHT}")
-        if self.data_path not in DATA_PATHS:
+        if self.data_path not in (*DATA_PATHS, MOUNT):
             raise InputError(f"data path {self.data_path!r} is unknown; allowed are {', '.join(DATA_PATHS)}")
         if self.policies.hedge.tied:
             raise InputError("client.hedge.tied: requests of a live store cannot be tied; a replay allows false")
@@ -200,6 +201,9 @@ def plan_of(trace: Trace, options: Options) -> ReplayPlan:
             continue
         if size not in sizes_of_key:
             keys[key] = (*sizes_of_key, size)
+    for bucket, keys in written.items() if options.data_path == MOUNT else ():
+        if (both := files_as_folders(keys)) is not None:
+            raise InputError(f"key {both!r} of bucket {bucket!r} would be a file and a folder; a mount has only one")
     pieces = np.where(on_object, np.where(parts > 0, multipart.part_size, sizes), 0)
     return ReplayPlan(trace, options, list(written), preload, int(pieces.max()), bool(parts.any()), written)
 

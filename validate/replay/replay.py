@@ -1,4 +1,4 @@
-"""Replay of a Trace on a real store, which gives a measured Run."""
+"""Replay of a Trace on a real store or a mount, which gives a measured Run."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from traces.provenance import code_version, release
 from traces.run import Run
 from traces.trace import Trace
 from validate.compare.machine import CpuSample, clock_floor, cpu_usage, environment
+from validate.mount.access import Access, access_to, places_of
+from validate.mount.folders import Folders
 from validate.replay.bucket_record import recorded
 from validate.replay.buckets import Buckets
 from validate.replay.client_processes import ClientProcesses
@@ -29,7 +31,7 @@ from validate.replay.pinning import Pinning, cores_here, pinned, pinning_of
 from validate.replay.plan import Options, ReplayPlan, plan_of
 from validate.replay.resume import joined, remaining, unissued
 from validate.replay.schedule import run_table, schedule_of
-from validate.s3.account import Account, DataPath, Target
+from validate.s3.account import DataPath, Target
 from validate.s3.client import ABSENT_KEY, Client, ReplayTask
 
 Progress = Callable[[str, float, float], None]
@@ -67,7 +69,7 @@ def replay(
     progress: Progress = lambda stage, done, total: None,
     faults: Faults | None = None,
 ) -> Run:
-    """Issue the requests of a trace on a store, in buckets created for it.
+    """Issue the requests of a trace on a store, in buckets created for it, or on a mount, in a folder created for it.
 
     A failed request is a row with its error. Buckets that could not be removed are in ``info["left_behind"]``, and why
     the store did not respond after the last request, in ``info["no_response_after"]``, else null. After an interrupt,
@@ -79,9 +81,9 @@ def replay(
             refuses, or there are no credentials; or a client process was killed.
     """
     plan = plan_of(trace, options or Options())
-    account = Account(target)
-    with _buckets(plan, account, target, faults) as (buckets, left):
-        client = Client(ReplayTask(plan, target, buckets.names), account)
+    access = access_to(target, plan.options.data_path)
+    with _buckets(plan, access, target, faults) as (buckets, left):
+        client = Client(ReplayTask(plan, target, buckets.names), access)
         path = client.paths[0]
         buckets.preload(path, plan.preload, client.payload, lambda done: progress("prepare", done, len(plan.preload)))
         info, records = _measure(client, progress, faults)
@@ -89,7 +91,7 @@ def replay(
     info |= {
         "versions": _versions(path, target, buckets),
         "tailcast": asdict(code_version()),
-        "endpoint": _endpoint(account.endpoint_url, target),
+        "endpoint": _endpoint(access.endpoint_url, target),
         "nodes": len(client.paths),
         "lab": None if target.lab is None else {"store": target.store, **target.lab},
         "buckets": buckets.names if plan.options.keep else {},
@@ -108,16 +110,16 @@ def replay(
 
 @contextmanager
 def _buckets(
-    plan: ReplayPlan, account: Account, target: Target, faults: Faults | None
-) -> Iterator[tuple[Buckets, list[str]]]:
+    plan: ReplayPlan, access: Access, target: Target, faults: Faults | None
+) -> Iterator[tuple[Buckets | Folders, list[str]]]:
     """Create the buckets of a plan, and remove them at the end, however it comes.
 
     Yields:
         The buckets, and a list that has a line for each bucket that could not be removed afterwards.
     """
     left: list[str] = []
-    with recorded(target, account.endpoint_url) as record:
-        buckets = Buckets(account, record)
+    with recorded(target, access.endpoint_url) as record:
+        buckets = places_of(access, record, plan)
 
         def remove() -> None:
             if not plan.options.keep:
@@ -253,7 +255,7 @@ def _policies(plan: ReplayPlan) -> dict[str, object]:
     return policies
 
 
-def _versions(path: DataPath, target: Target, buckets: Buckets) -> dict[str, str | None]:
+def _versions(path: DataPath, target: Target, buckets: Buckets | Folders) -> dict[str, str | None]:
     return {
         "tailcast": release(),
         "python": platform.python_version(),
@@ -264,6 +266,8 @@ def _versions(path: DataPath, target: Target, buckets: Buckets) -> dict[str, str
 
 def _endpoint(url: str, target: Target) -> dict[str, str]:
     """Return the endpoint without credentials; a box is on this machine, with links of its own."""
+    if target.mount is not None:
+        return {"url": url, "kind": "mount"}
     parts = urlsplit(url)
     host = parts.hostname or ""
     try:

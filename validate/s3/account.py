@@ -44,6 +44,7 @@ class Target:
         server_version: the version according to the server's program; responses do not contain it.
         store: the name of the store's kind (`validate.lab.registry`), if it is known.
         lab: hosts, drives and shape of a store of the lab, as a Run records them.
+        mount: a folder of a mounted file system that takes the place of an endpoint; None: requests of S3.
         device_pids: processes that stand for devices of the store, whose CPU time is neither its own nor other load.
     """
 
@@ -56,6 +57,7 @@ class Target:
     store: str | None = None
     lab: Mapping[str, Any] | None = None
     device_pids: tuple[int, ...] = ()
+    mount: Path | None = None
 
 
 class Response(NamedTuple):

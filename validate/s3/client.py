@@ -13,13 +13,13 @@ from typing import Any
 
 from traces.errors import InputError
 from traces.random_streams import mixed, stream_id
+from validate.mount.access import Access, data_path_to
 from validate.replay.attempts import Attempts
 from validate.replay.buckets import Payload
 from validate.replay.issue import ClosedLoop, Loop, LoopClock, LoopState, OpenLoop, Record, TracePart, drive
 from validate.replay.plan import ReplayPlan, requests_of
-from validate.s3.account import Account, Target
+from validate.s3.account import Target
 from validate.s3.body_check import Content, ExpectedBody, part_of
-from validate.s3.clients import connect
 
 _SWITCH_INTERVAL_S = 5e-4
 ABSENT_KEY = "tailcast-check"
@@ -48,7 +48,7 @@ class Client:
         InputError: the store is unreachable or refuses.
     """
 
-    def __init__(self, job: ReplayTask, account: Account, part: TracePart = TracePart()):  # noqa: B008
+    def __init__(self, job: ReplayTask, access: Access, part: TracePart = TracePart()):  # noqa: B008
         options = job.plan.options
         self.job, self.part = job, part
         multipart = options.multipart
@@ -57,10 +57,9 @@ class Client:
         pool *= multipart.parallel if job.plan.in_parts else 1
         names = list(job.buckets.values())
         self.paths = [
-            connect(account, options.data_path, url, names, pool, options.limit_s, multipart.parallel)
-            for url in job.target.node_urls or (account.endpoint_url,)
+            data_path_to(access, job.plan, url, names, pool) for url in job.target.node_urls or (access.endpoint_url,)
         ]
-        for path, url in zip(self.paths, job.target.node_urls or (account.endpoint_url,), strict=True):
+        for path, url in zip(self.paths, job.target.node_urls or (access.endpoint_url,), strict=True):
             # One request on each node warms up the client and shows refusals early.
             response = path.head(names[0], ABSENT_KEY)
             if response.status != 404:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from traces.errors import InputError
 from traces.operations import ops_that
+from validate.mount.mount_path import MOUNT, unsendable_path
 from validate.s3.account import Account, DataPath
 from validate.s3.boto3_client import Boto3Path
 from validate.s3.obstore_client import ObstorePath
@@ -44,6 +45,8 @@ def unsendable(data_path: str, op: str, key: str) -> str | None:
     Clients and proxies resolve dot segments, so that ``../other/key`` would be an object of another bucket. obstore
     treats keys as paths: it drops slashes at the ends, and refuses empty segments and control characters.
     """
+    if data_path == MOUNT:
+        return unsendable_path(op, key)
     if op not in ops_that("names_object"):
         return None
     segments = key.split("/")

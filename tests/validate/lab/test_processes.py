@@ -64,3 +64,22 @@ def test_a_process_is_found_as_soon_as_it_is_started_and_not_as_a_zombie(tmp_pat
 def test_a_program_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         processes.start("mark", [str(tmp_path / "absent")], os.environ, tmp_path / "log")
+
+
+def test_a_process_that_overwrites_the_beginning_of_its_environment_is_found(tmp_path: Path) -> None:
+    code = (
+        "import ctypes, sys, time; "
+        "first = ctypes.POINTER(ctypes.c_void_p).in_dll(ctypes.CDLL(None), 'environ')[0]; "
+        "ctypes.memset(first, 0, len(ctypes.string_at(first))); print('done', flush=True); time.sleep(60)"
+    )
+    mark, log = f"{tmp_path} overwrites", tmp_path / "log"
+    started = processes.start(mark, [sys.executable, "-c", code], {"A": "is overwritten"}, log)
+    assert started is not None
+    try:
+        limit_s = time.monotonic() + 20.0
+        while "done" not in log.read_text() and time.monotonic() < limit_s:
+            time.sleep(0.02)
+        assert b"is overwritten" not in Path(f"/proc/{started.pid}/environ").read_bytes()
+        assert processes.marked([mark])[mark] == (started,)
+    finally:
+        assert not processes.end([started], 5.0, at_once=True)

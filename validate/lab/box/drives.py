@@ -24,12 +24,10 @@ from validate.lab import processes
 from validate.lab.box.packages import install_packages
 from validate.lab.box.quantile_table import demand_line
 from validate.lab.box.shape import DriveShape
+from validate.lab.mounts import is_mounted, unmount
 from validate.lab.store import Progress
 
 SOURCES = Path(__file__).parent / "drive"
-FILE_SYSTEM_TYPE = "fuse.tailcast-drive"
-"""As the table of mounts has it."""
-
 _PACKAGES = ("fuse3", "libfuse3-dev", "pkg-config", "gcc", "libc6-dev")
 _FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra")
 _MOUNTED_WITHIN_S = 10.0
@@ -253,38 +251,6 @@ def end(mount_points: Iterable[Path], of_drives: Iterable[psutil.Process]) -> No
         raise InputError(f"drives do not end: PID {', '.join(str(process.pid) for process in left)}")
     for mount_point in mount_points:
         unmount(mount_point)
-
-
-def unmount(mount_point: Path) -> None:
-    """Unmount a drive at once, whoever uses it and whether or not its process still runs; harmless if there is none.
-
-    Raises:
-        InputError: it stays mounted.
-    """
-    limit_s = time.monotonic() + _GONE_WITHIN_S
-    while is_mounted(mount_point):
-        command = ["umount", "-l"] if os.geteuid() == 0 else ["fusermount3", "-u", "-z"]
-        done = subprocess.run([*command, str(mount_point)], capture_output=True, text=True, check=False)
-        if time.monotonic() > limit_s:
-            raise InputError(f"{mount_point}: the drive stays mounted: {done.stderr.strip()}")
-
-
-def is_mounted(mount_point: Path) -> bool:
-    """Whether a drive is mounted there, be it that its process has died."""
-    where = os.path.realpath(mount_point.parent) + "/" + mount_point.name
-    return where in map(str, mounted_below(mount_point.parent))
-
-
-def mounted_below(folder: Path) -> tuple[Path, ...]:
-    """Return where drives are mounted at or below a folder, whoever mounted them and whether or not they still run."""
-    top = Path(os.path.realpath(folder))
-    found = []
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        fields = line.split()
-        where = Path(fields[4].encode("latin-1", "backslashreplace").decode("unicode_escape"))
-        if fields[fields.index("-") + 1] == FILE_SYSTEM_TYPE and where.is_relative_to(top):
-            found.append(where)
-    return tuple(found)
 
 
 def configuration_of(drive: Drive) -> str:

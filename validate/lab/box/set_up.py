@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from traces.errors import InputError
 from traces.run import Run
 from validate.lab import processes
 from validate.lab.box import drives, network, proxy
@@ -18,11 +17,11 @@ from validate.lab.box.accesses import DriveLog, drive_accesses
 from validate.lab.box.box import Box
 from validate.lab.box.drives import Drive
 from validate.lab.box.network import PORT
+from validate.lab.mounts import end_all
 
 _AT_ONCE = 8
 _FAST = 1e-3
 """Factor on the service times of drives while the store starts, which writes and reads a lot."""
-_KILLED_WITHIN_S = 10.0
 
 
 def drives_of(box: Box) -> list[Drive]:
@@ -128,10 +127,5 @@ def remove(folder: Path) -> None:
     Raises:
         InputError: something of it stays.
     """
-    left = processes.of_folder(folder)
-    left = processes.end(left, _KILLED_WITHIN_S, at_once=True)  # all at once: servers may wait for a frozen drive
-    for mount_point in drives.mounted_below(folder):
-        drives.unmount(mount_point)
-    if left:
-        raise InputError(f"{folder.name} (PID {', '.join(str(process.pid) for process in left)}) does not end")
+    end_all(folder)
     network.remove(folder)

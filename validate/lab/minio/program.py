@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from traces.errors import InputError
+from validate.lab.debian import program_named_by
 from validate.lab.store import Node, Store
 
 MODULE = "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c"
@@ -22,12 +23,8 @@ def find() -> Path | None:
     Raises:
         InputError: `$TAILCAST_MINIO` names no program.
     """
-    named = os.environ.get("TAILCAST_MINIO")
-    if named:
-        path = Path(named)
-        if not (path.is_file() and os.access(path, os.X_OK)):
-            raise InputError(f"TAILCAST_MINIO is {named!r}, which is no program")
-        return path.resolve()
+    if (named := program_named_by("TAILCAST_MINIO")) is not None:
+        return named
     on_path = shutil.which("minio")
     if on_path:
         return Path(on_path).resolve()

@@ -24,10 +24,10 @@ from traces.errors import InputError
 from traces.run import Run
 from validate.lab import lab, processes, staging
 from validate.lab.box import network, set_up
-from validate.lab.box.drives import mounted_below
 from validate.lab.box.requirements import require
 from validate.lab.box.shape import Shape
 from validate.lab.faults import LabFault
+from validate.lab.mounts import mounted_below
 from validate.lab.registry import STORES
 from validate.lab.store import Form, Store
 

@@ -21,7 +21,8 @@ from tests.validate.lab.box.drives import Mount, accesses, mark_of, mounting, sh
 from tests.validate.lab.box.quantile_draws import drawn_s
 from traces.errors import InputError
 from validate.lab import processes
-from validate.lab.box.drives import Drive, build, is_mounted, missing, mounted_below
+from validate.lab.box.drives import Drive, build, missing
+from validate.lab.mounts import is_mounted, mounted_below
 
 pytestmark = [
     pytest.mark.live,

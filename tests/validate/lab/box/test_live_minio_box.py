@@ -14,12 +14,12 @@ from traces.errors import InputError
 from traces.trace import Pacing
 from validate.lab import lab, processes
 from validate.lab.box import network
-from validate.lab.box.drives import mounted_below
 from validate.lab.box.requirements import require
 from validate.lab.box.shape import Shape
 from validate.lab.fault_schedule import FaultSchedule
 from validate.lab.faults import LabFault
 from validate.lab.minio import program
+from validate.lab.mounts import mounted_below
 from validate.lab.store import Form
 from validate.replay.plan import Options
 from validate.replay.replay import replay

@@ -16,12 +16,12 @@ from traces.trace import Pacing
 from validate.compare.server_trace import read_server_trace, server_times
 from validate.lab import lab, processes, staging
 from validate.lab.box import network
-from validate.lab.box.drives import mounted_below
 from validate.lab.box.requirements import require
 from validate.lab.box.set_up import with_accesses
 from validate.lab.box.shape import Shape
 from validate.lab.fault_schedule import FaultSchedule
 from validate.lab.faults import LabFault
+from validate.lab.mounts import mounted_below
 from validate.lab.request_trace import recording
 from validate.lab.store import Form, Store
 from validate.lab.swift import program

