@@ -221,6 +221,7 @@ OF_PROTOCOLS = (
     "models/ceph",
     "models/swift",
     "models/bob",
+    "models/juicefs",
     "validate/s3",
     "validate/reference",
 )
