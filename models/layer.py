@@ -17,7 +17,7 @@ from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.route import Route, words
 from models.network.scenario import Action
-from models.network.station import Station
+from models.network.station import Group, Station
 from models.network.sub_requests import SubRequests
 from models.shared.store_spec import StoreSpec
 from models.spec.field_paths import nested_specs
@@ -66,6 +66,8 @@ class Below:
         trace: Trace,
         route: NDArray[np.int32],
         scenario: Iterable[Action] = (),
+        groups: Iterable[Group] = (),
+        placements: Iterable[NDArray[np.int32]] = (),
     ) -> tuple[Network, Requests]:
         """Return the Network of the layer, and the requests of a Trace on it.
 
@@ -75,12 +77,15 @@ class Below:
             trace: its requests.
             route: index of the route of each row among those of the layer, shape (rows,).
             scenario: what the layer's faults change.
+            groups, placements: of the layer, the first of which has the number of those below as its index.
         """
         network = replace(
             self.network,
             stations=(*self.network.stations, *stations),
             routes=(*self.network.routes, *routes),
             scenario=(*self.network.scenario, *scenario),
+            groups=(*self.network.groups, *groups),
+            placements=(*self.network.placements, *placements),
         )
         number = (route + len(self.network.routes)).astype(np.int32)
         return network, replace(Requests.of(trace, number), background=self.requests.background)

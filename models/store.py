@@ -101,6 +101,7 @@ MODULES = {
     "swift": ".swift.store",
     "bob": ".bob.store",
     "openio": ".openio.store",
+    "juicefs": ".juicefs.store",
 }
 """The modules of the stores in tailcast, by name, relative to this package; each has a `STORE`, and is imported when a
 spec names it."""

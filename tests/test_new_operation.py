@@ -222,6 +222,7 @@ OF_PROTOCOLS = (
     "models/swift",
     "models/bob",
     "models/openio",
+    "models/juicefs",
     "validate/s3",
     "validate/reference",
 )

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from models.below.issued import Issues, created_each, issued_trace, issued_workload
 from models.capabilities import (
@@ -39,6 +40,7 @@ _SIZES = 16  # requests of each operation, of different sizes, from which the op
 _FEW = 500  # requests of the workload
 
 Value = TypeVar("Value")
+Sizes = NDArray[np.int64]
 Unused = Callable[[Any, Collection[Op]], Collection[str]]
 
 
@@ -242,18 +244,27 @@ def _prefixed(values: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _started(network: Network, requests: Requests) -> Iterator[tuple[float, Requests]]:
-    """Yield the sub-requests of requests, route by route, each with their number for each request."""
+    """Yield the requests to the store below that those of the layer start, route by route, each with their number for
+    each request; also those that sub-requests of the layer start."""
     for k in np.unique(requests.route).tolist():
-        sizes = requests.size_bytes[requests.route == k]
-        for visit, sub in network.routes[k].starts:
-            fraction = network.routes[k].visits[visit].fraction
-            for route, size_bytes, chosen in sub.by_route(sub.all_sizes(sizes)):
-                count, nothing = len(size_bytes), np.zeros(len(size_bytes))
-                started = Requests(
-                    np.full(count, route, np.int32), size_bytes, nothing.astype(np.uint64), nothing, nothing,
-                    nothing.astype(np.int32),
-                )  # fmt: skip
-                yield fraction * chosen * count / max(len(requests), 1), started
+        for route, size_bytes, each in _reaching(network, k, requests.size_bytes[requests.route == k]):
+            count, nothing = len(size_bytes), np.zeros(len(size_bytes))
+            started = Requests(
+                np.full(count, route, np.int32), size_bytes, nothing.astype(np.uint64), nothing, nothing,
+                nothing.astype(np.int32),
+            )  # fmt: skip
+            yield each * count / max(len(requests), 1), started
+
+
+def _reaching(network: Network, k: int, size_bytes: Sizes) -> Iterator[tuple[int, Sizes, float]]:
+    """Yield the routes below that requests of a route of the layer start, with their sizes, and the fraction made."""
+    for visit, sub in network.routes[k].starts:
+        fraction = network.routes[k].visits[visit].fraction
+        for route, sizes, chosen in sub.by_route(sub.all_sizes(size_bytes)):
+            is_below = network.routes[route].variant.endswith(BELOW)
+            found = [(route, sizes, 1.0)] if is_below else _reaching(network, route, sizes)
+            for own, of_own, each in found:
+                yield own, of_own, fraction * chosen * each
 
 
 def _probe(ops: Collection[Op], size_bytes: np.ndarray[Any, np.dtype[np.int64]]) -> Trace:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from validate.reference.criterion import BOB, MINIO_OF_BOB, SWIFT
+from validate.reference.posix import POSIX
 from validate.reference.redhat_gateways import GATEWAYS, RESHARDING
 from validate.reference.redhat_stores import BILLION, COMPRESSION, FILESTORE
 from validate.reference.statements import Statement
@@ -18,6 +19,7 @@ _STATEMENTS: Mapping[str, tuple[Statement, ...]] = {
     "swift-criterion": SWIFT,
     "bob-one-host": BOB,
     "bob-minio-same-host": MINIO_OF_BOB,
+    "posix-juicefs": POSIX,
 }
 
 

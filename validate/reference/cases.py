@@ -113,6 +113,10 @@ class UserTable:
         return str(self.table)
 
 
+_POSIX = (
+    "two cloud servers of 8 cores and one SSD, a file of 10 GB and an overwrite of a small one; juicefs.com, Is POSIX "
+    "really unsuitable for object stores, 2023"
+)
 _RED_HAT = "Red Hat, Dell EMC and Intel, object store series, 2019"
 
 CASES = (
@@ -179,6 +183,18 @@ CASES = (
         "criterion, one request after the other, 2024",
         0.15,
         "bob/minio-same-host",
+    ),
+    Case(
+        "posix-minio",
+        f"MinIO with one SSD, written by mc and pandas; {_POSIX}",
+        0.15,
+        "reference/posix-minio",
+    ),
+    Case(
+        "posix-juicefs",
+        f"JuiceFS over that MinIO, with Redis, by its mount and its S3 gateway; {_POSIX}",
+        0.15,
+        "reference/posix-juicefs",
     ),
     Case(
         "ceph-nvme-quincy",

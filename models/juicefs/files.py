@@ -1,0 +1,325 @@
+"""What the requests of a Trace do to the files of a JuiceFS: rounds to the metadata engine, blocks read and stored.
+
+All of it follows from the requests before a run: which attributes and blocks are cached, which writes continue a slice,
+and which reads are sequential. Files and folders are told apart by their keys; a folder is what is before the last
+slash. Requests use the mounts in turn. In a closed loop, the times by which cached attributes expire are those of
+clients whose operations take no longer than their rounds and pauses, so caches are no colder than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.juicefs.metadata import rounds
+from models.juicefs.sections import CHUNK_BYTES, TMP_FOLDERS
+from models.juicefs.spec import JuiceFSSpec
+from models.network.placement import key_hashes
+from models.shared.multipart import in_parts
+from traces.operations import COPY, FILE, OPS, S3, Op, rows_that
+from traces.random_streams import stream_id, uniforms
+from traces.statistics.lru import lru_hits
+from traces.trace import Trace
+
+OPERATIONS: tuple[Op, ...] = (*S3, OPS[COPY], *FILE)
+"""The operations that a JuiceFS serves; a gateway those of S3 and copies."""
+
+_SIZES = 16  # sizes of parts of blocks that are exact
+_HIDDEN_LOOKUPS = ("lookup",) * 3
+
+Names = tuple[str, ...]
+"""Operations on metadata, one after the other."""
+Pieces = tuple[tuple[int, int], ...]
+"""Blocks, or parts of them, that are stored: how many, and the bytes of each."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of request.
+
+    Attributes:
+        op: its operation.
+        before: its operations on metadata before its data are moved.
+        data: ``stores`` or ``loads`` all of its bytes; ``copies`` its file; is ``sent in parts``; reads a ``range``;
+            ``writes`` to the buffer; ``syncs`` what was written.
+        blocks, block_bytes: whole blocks that a read fetches, and their size.
+        parallel: how many of them at a time.
+        prefetched_bytes: size of the whole block that a read of a range fetches in the background; 0: none.
+        pieces: what writes, or a sync, store.
+        commits: slices that end.
+        after, later: operations on metadata before the response, and after it.
+        deletes: blocks that are deleted later.
+        cached: whether the disk cache has what is read.
+    """
+
+    op: Op
+    before: Names = ()
+    data: str = ""
+    blocks: int = 0
+    block_bytes: int = 0
+    parallel: int = 1
+    prefetched_bytes: int = 0
+    pieces: Pieces = ()
+    commits: int = 0
+    after: Names = ()
+    later: Names = ()
+    deletes: int = 0
+    cached: bool = False
+
+    @property
+    def names(self) -> Names:
+        """All operations on metadata that the client waits for, but those of the data."""
+        return self.before + self.after
+
+
+@dataclass
+class _Open:
+    """What is known of a file: its last read, what is read ahead, its chunks whose slices are known, its last slice."""
+
+    read_end: int = -1
+    ahead_end: int = 0
+    window: int = 0
+    chunks: set[int] = field(default_factory=set)
+    slice_start: int = -1
+    slice_end: int = -1
+    is_dirty: bool = False
+
+
+def kinds_of(spec: JuiceFSSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]]:
+    """Return the kinds of the requests of a Trace, and the index of each row's, shape (rows,)."""
+    return _Files(spec, trace).kinds()
+
+
+def cached_reads(spec: JuiceFSSpec, trace: Trace) -> NDArray[np.bool_]:
+    """Return which reads the disk caches serve: those of which they have all blocks, shape (rows,)."""
+    count, cache, size = len(trace), spec.cache, spec.blocks.size
+    moved, reads = trace.transfer_bytes, rows_that(trace.op, "reads")
+    if not cache.present or not count:
+        return np.zeros(count, bool)
+    if cache.curve is not None:
+        drawn = uniforms(0, stream_id("juicefs/cache"), 0, count) < cache.curve.hit_ratio(cache.size)
+        return np.asarray(reads & drawn)
+    writes = rows_that(trace.op, "writes")
+    start = _starts(trace)
+    first, last = start // size, (start + np.maximum(moved, 1) - 1) // size
+    is_part = reads & (start % size > 0) & (moved <= size // 4) & (spec.blocks.prefetch == 0)
+    counts = np.where((reads | writes) & ~is_part, last - first + 1, 0)
+    row = np.repeat(np.arange(count), counts)
+    block = first[row] + np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+    with np.errstate(over="ignore"):
+        entry = (key_hashes(trace)[row] + block.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)).view(np.int64)
+    held = np.clip(trace.size_bytes[row] - block * size, 1, size)
+    drops = writes[row] & (held == size) & (not cache.writeback)
+    hits, mount = np.zeros(len(row), bool), row % spec.mounts.count
+    for number in range(spec.mounts.count):
+        mine = np.flatnonzero(mount == number)
+        laps = np.tile(mine, 2) if trace.pacing.repeat else mine
+        found = lru_hits(entry[laps], held[laps], cache.size, drops[laps])
+        hits[mine] = found[len(found) - len(mine) :]
+    missed = np.bincount(row[~hits], minlength=count) > 0
+    return np.asarray(reads & (counts > 0) & ~missed)
+
+
+def _starts(trace: Trace) -> NDArray[np.int64]:
+    return np.asarray(trace.table.column("range_start_bytes").fill_null(0).to_numpy(), np.int64)
+
+
+def _exactly(sizes: NDArray[np.int64]) -> Callable[[int], int]:
+    """Return the size of a class of sizes: the size itself if there are few, otherwise a power of two."""
+    if len(np.unique(sizes)) <= _SIZES:
+        return lambda size: size
+    return lambda size: 1 << max(size - 1, 1).bit_length()
+
+
+class _Files:
+    """The state of files, folders and caches while the rows of a Trace are gone through."""
+
+    def __init__(self, spec: JuiceFSSpec, trace: Trace):
+        self.spec, self.trace = spec, trace
+        self.block, self.is_gateway = spec.blocks.size, spec.is_gateway
+        self.names: dict[tuple[int, int], float] = {}  # by mount and file or folder, when it was looked up
+        self.open: dict[int, _Open] = {}
+        self.written: set[int] = set()
+        self.folders = set(range(spec.tmp_folders))
+        self.sized = _exactly(np.minimum(trace.size_bytes, self.block))
+        ranges = trace.table.column("range_bytes")
+        self.is_range = ranges.is_valid().to_pylist()
+        self.pieced = _exactly(np.asarray(ranges.fill_null(0).to_numpy(), np.int64))
+        self.hits = cached_reads(spec, trace)
+        client = spec.client.multipart if self.is_gateway else None
+        self.parts = in_parts(client, np.where(rows_that(trace.op, "creates"), trace.size_bytes, 0))
+
+    def kinds(self) -> tuple[list[Kind], NDArray[np.int32]]:
+        """Return the kinds, and the index of each row's."""
+        trace, mounts = self.trace, self.spec.mounts.count
+        file, folder = _numbers(trace)
+        start, moved, size = _starts(trace).tolist(), trace.transfer_bytes.tolist(), trace.size_bytes.tolist()
+        tmp = (uniforms(0, stream_id("juicefs/tmp"), 0, len(trace)) * TMP_FOLDERS).astype(int).tolist()
+        is_open, arrival_s, think_s = trace.pacing.loop == "open", trace.arrival_s.tolist(), trace.think_s.tolist()
+        clients = max(trace.pacing.clients, sum(p.clients for _, p in trace.pacing.groups))
+        engine, round_s = self.spec.metadata.engine, 2 * self.spec.metadata.latency
+        index: dict[Kind, int] = {}
+        route = np.zeros(len(trace), np.int32)
+        clock_s = 0.0
+        for row, op in enumerate(trace.op.tolist()):
+            at_s = arrival_s[row] if is_open else clock_s
+            look_up = partial(self._cold, row % mounts, at_s)
+            if self.is_gateway:
+                kind = self._of_gateway(OPS[op], row, file[row], folder[row], tmp[row], look_up)
+            else:
+                kind = self._of_mount(OPS[op], row, file[row], folder[row], look_up)
+            if kind.data in ("range", "loads"):
+                kind = self._read(kind, row, file[row], start[row], moved[row], size[row])
+            elif kind.data in ("writes", "syncs"):
+                kind = self._write(kind, file[row], start[row], moved[row])
+            route[row] = index.setdefault(kind, len(index))
+            waits = sum(len(rounds(engine, name)) for name in kind.names) if round_s else 0
+            clock_s += (think_s[row] + waits * round_s) / clients
+        return list(index), route
+
+    def _cold(self, mount: int, at_s: float, name: int, then: Names) -> Names:
+        """Return what a look-up of a file or folder costs: nothing while it is cached."""
+        if at_s - self.names.get((mount, name), -np.inf) < self.spec.attributes.lifetime:
+            return ()
+        self.names[mount, name] = at_s
+        return then
+
+    def _of_mount(self, op: Op, row: int, file: int, folder: int, look_up: Callable[[int, Names], Names]) -> Kind:
+        blocks = max(-(-int(self.trace.size_bytes[row]) // self.block), 1)
+        if op in ("READ", "WRITE", "FSYNC", "CLOSE"):
+            return Kind(op, data={"READ": "range", "WRITE": "writes"}.get(op, "syncs"))
+        parent = look_up(folder, ("getattr",))
+        if op in ("READDIR", "LIST"):
+            return Kind(op, (*parent, "readdir"))
+        if op in ("CREATE", "PUT", "MKDIR"):
+            look_up(file, ())
+            self.open.pop(file, None)
+            made = (*parent, "lookup", "mkdir" if op == "MKDIR" else "mknod")
+            return Kind(op, made, "stores", later=("usage",)) if op == "PUT" else Kind(op, made)
+        found = parent + look_up(file, ("lookup",))
+        if op in ("OPEN", "GET"):
+            self.open.pop(file, None)
+            data = "" if op == "OPEN" else "range" if self.is_range[row] else "loads"
+            return Kind(op, (*found, "getattr"), data)
+        if op == "SETATTR":
+            return Kind(op, (*found, "setattr"))
+        if op == "RENAME":
+            return Kind(op, (*found, "lookup", "rename"))
+        if op == "COPY":
+            return Kind(op, (*found, "lookup", "mknod"), "copies", later=("usage",))
+        if op in ("UNLINK", "DELETE"):
+            return Kind(op, (*found, "unlink"), later=("purge", "usage of a folder"), deletes=blocks)
+        return Kind(op, found)
+
+    def _of_gateway(
+        self, op: Op, row: int, file: int, folder: int, tmp: int, look_up: Callable[[int, Names], Names]
+    ) -> Kind:
+        blocks = max(-(-int(self.trace.size_bytes[row]) // self.block), 1)
+        if op in ("PUT", "COPY"):
+            hidden = look_up(folder, _HIDDEN_LOOKUPS)
+            made = () if tmp in self.folders else ("lookup", "mkdir")
+            self.folders.add(tmp)
+            again = file in self.written
+            self.written.add(file)
+            data = "copies" if op == "COPY" else "sent in parts" if self.parts[row] else "stores"
+            return Kind(
+                op, (*hidden, *made, *hidden[:1], "mknod"), data,
+                after=(*(("getattr",) if hidden else ()), "rename", "lookup"),
+                later=("purge", "usage of a folder") if again else (), deletes=blocks if again else 0,
+            )  # fmt: skip
+        if op == "GET":
+            return Kind(op, ("lookup", "getattr"), "range" if self.is_range[row] else "loads")
+        if op == "DELETE":
+            return Kind(op, ("lookup", "lookup", "lookup", "unlink"), later=("purge",), deletes=blocks)
+        return Kind(op, ("lookup", "readdir") if op == "LIST" else ("lookup",))
+
+    def _read(self, kind: Kind, row: int, file: int, start: int, moved: int, size: int) -> Kind:
+        """Return the kind of a read with the blocks that it fetches."""
+        known = self.open.setdefault(file, _Open())
+        chunks = range(start // CHUNK_BYTES, max(start + moved - 1, start) // CHUNK_BYTES + 1)
+        new = 1 if kind.data == "loads" else len(set(chunks) - known.chunks)
+        known.chunks |= set(chunks)
+        has = self.hits[row]
+        kind = _with(kind, before=kind.before + ("slices",) * new, cached=bool(has))
+        is_next, known.read_end = known.read_end == start, start + moved
+        if kind.data == "loads":
+            return kind
+        first, last = start // self.block, max(start + moved - 1, start) // self.block
+        last_of_file = max(size - 1, 0) // self.block
+        if not is_next:
+            known.window, known.ahead_end = 0, 0
+        if has or last < known.ahead_end:
+            return _with(kind, cached=True)
+        whole = self.sized(min(max(size - first * self.block, 1), self.block))
+        if is_next or start == 0:
+            first = max(first, known.ahead_end)
+            known.window = min(max(2 * known.window, 1), self.spec.blocks.read_ahead)
+            known.ahead_end = min(max(first + known.window, last + 1), last_of_file + 1)
+            count = max(known.ahead_end - first, 1)
+            return _with(kind, blocks=count, block_bytes=whole, parallel=self.spec.blocks.read_ahead)
+        in_part = start % self.block > 0 and moved <= self.block // 4
+        if not self.spec.cache.present or (in_part and first == last):
+            ahead = whole if self.spec.blocks.prefetch and self.spec.cache.present else 0
+            return _with(kind, prefetched_bytes=ahead)
+        return _with(kind, blocks=last - first + 1, block_bytes=whole)
+
+    def _write(self, kind: Kind, file: int, start: int, moved: int) -> Kind:
+        """Return the kind of a write or a sync, with what is stored and the slices that end."""
+        known, commits = self.open.setdefault(file, _Open()), 0
+        pieces: list[tuple[int, int]] = []
+        if kind.data == "writes" and start == known.slice_end:
+            begun, end = known.slice_start, known.slice_end
+        else:
+            begun, end = start, start
+            if known.slice_end > known.slice_start:
+                pieces += self._rest(known)
+                commits += 1
+        if kind.data == "syncs":
+            known.slice_start = known.slice_end = -1
+            is_dirty, known.is_dirty = known.is_dirty, False
+            return _with(kind, data="syncs" if is_dirty else "", pieces=tuple(pieces), commits=commits)
+        while moved:
+            step = min(moved, CHUNK_BYTES - end % CHUNK_BYTES)
+            full = (end + step - begun) // self.block - (end - begun) // self.block
+            pieces += [(full, self.block)] * (full > 0)
+            end, moved = end + step, moved - step
+            if end % CHUNK_BYTES == 0:
+                known.slice_start, known.slice_end = begun, end
+                pieces += self._rest(known)
+                commits, begun = commits + 1, end
+        known.slice_start, known.slice_end, known.is_dirty = begun, end, True
+        return _with(kind, pieces=tuple(pieces), commits=commits)
+
+    def _rest(self, known: _Open) -> Pieces:
+        """Return the last, partial block of a slice."""
+        rest = (known.slice_end - known.slice_start) % self.block
+        return ((1, self.pieced(rest)),) if rest else ()
+
+
+def _with(kind: Kind, **changes: object) -> Kind:
+    values = {**kind.__dict__, **changes}
+    return Kind(**values)
+
+
+def _numbers(trace: Trace) -> tuple[list[int], list[int]]:
+    """Return the numbers of each row's file and folder, which differ from each other."""
+    columns = [trace.table.column(name).combine_chunks() for name in ("bucket", "key")]
+    numbers: dict[str, int] = {}
+    buckets, keys = (column.dictionary.to_pylist() for column in columns)
+    bucket, key = (column.indices.to_pylist() for column in columns)
+    pairs: dict[tuple[int, int], tuple[int, int]] = {}
+    files, folders = [], []
+    for pair in zip(bucket, key, strict=True):
+        found = pairs.get(pair)
+        if found is None:
+            path = f"{buckets[pair[0]]}/{keys[pair[1]]}"
+            folder = path.rstrip("/").rpartition("/")[0] + "/"
+            found = numbers.setdefault(path, len(numbers)), numbers.setdefault(folder, len(numbers))
+            pairs[pair] = found
+        files.append(found[0])
+        folders.append(found[1])
+    return files, folders

@@ -1,0 +1,99 @@
+"""The registry entry of JuiceFS, with its demands, remedies, CPU times and doubts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import partial
+
+import numpy as np
+
+from models.capabilities import Doubt, Remedies, Side, SpecChange, more
+from models.juicefs.compile import compile, issues
+from models.juicefs.faults import FAULTS
+from models.juicefs.files import OPERATIONS
+from models.juicefs.spec import JuiceFSSpec
+from models.juicefs.spreads import SPREADS
+from models.network.demand_sheet import Requests
+from models.network.network import Network
+from models.network.service_demand import ServiceDemand
+from models.store import Store
+from traces.operations import Op
+
+_FILE_BYTES = 300
+"""Memory of a Redis for a file, in B (juicefs.com/docs/community/redis_best_practices, "Estimate")."""
+
+
+def demands(spec: JuiceFSSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:
+    """Return the demands that requests with these operations visit, by path; that of a command must be given."""
+    return {
+        "metadata.command": spec.metadata.command,
+        "metadata.commit": spec.metadata.commit,
+        "metadata.latency": ServiceDemand(constant=spec.metadata.latency),
+        **{f"mounts.cpu.{op}": spec.mounts.cpu_demand(op) for op in ops},
+        **({f"client.cpu.{op}": spec.client.cpu.get(op, ServiceDemand()) for op in ops} if spec.is_gateway else {}),
+    }
+
+
+def unused(spec: JuiceFSSpec, ops: Collection[Op]) -> list[str]:
+    """Return the paths that have no effect with the other values of the spec."""
+    of_mounts = ["client.machines", "client.cores", "client.nic", "client.cpu", "network.latency", "network.queue",
+                 "tmp_folders"]  # fmt: skip
+    without_effect = {
+        "metadata.servers": spec.metadata.engine in ("redis", "sqlite"),
+        "metadata.latency": spec.metadata.engine == "sqlite",
+        "metadata.files": not spec.metadata.memory,
+        "cache.write": not spec.cache.writeback,
+        "cache.read": not spec.cache.present,
+        "blocks.prefetch": not spec.cache.present,
+    }
+    own = spec.client.unused() if spec.is_gateway else of_mounts
+    return [*own, "below.client.machines", *(path for path, is_unused in without_effect.items() if is_unused)]
+
+
+def changes(spec: JuiceFSSpec, at_end: JuiceFSSpec) -> Iterator[SpecChange]:
+    """Yield more mounts, cores of each, uploads, and statements that the engine serves at a time."""
+    yield from ({"mounts.count": n} for n in more(spec.mounts.count))
+    yield from ({"mounts.cores.count": n} for n in more(spec.mounts.cores.count))
+    yield from ({"blocks.uploads": n} for n in more(spec.blocks.uploads))
+    if spec.metadata.engine in ("sql", "tikv"):
+        yield from ({"metadata.servers": n} for n in more(spec.metadata.servers))
+
+
+def cpu(spec: JuiceFSSpec, network: Network, requests: Requests) -> dict[Side, float]:
+    """Return the CPU time per request: of mounts as that of clients, of gateways as that of the server."""
+    found: dict[Side, float] = {"client": 0.0, "server": 0.0}
+    for k in np.unique(requests.route).tolist():
+        sizes = requests.size_bytes[requests.route == k]
+        part, op = len(sizes) / len(requests), network.routes[k].operation
+        of_mount = part * float(spec.mounts.cpu_demand(op).mean_s(sizes).mean())
+        found["server" if spec.is_gateway else "client"] += of_mount
+        if spec.is_gateway and (own := spec.client.cpu_demand(op)) is not None:
+            found["client"] += part * float(own.mean_s(sizes).mean())
+    return found
+
+
+def doubts(spec: JuiceFSSpec) -> Iterator[Doubt]:
+    """Yield what is probably not meant."""
+    needed = spec.metadata.files * _FILE_BYTES
+    if spec.metadata.memory and spec.metadata.engine == "redis" and needed > spec.metadata.memory:
+        text = f"is {spec.metadata.memory / 1e9:.3g} GB; {spec.metadata.files:.3g} files take {needed / 1e9:.3g} GB"
+        yield Doubt("metadata.memory", f"{text}, about {_FILE_BYTES} B each")
+    if spec.metadata.engine == "sqlite" and spec.mounts.count > 1:
+        yield Doubt("metadata.engine", f"is sqlite, a file of one machine; there are {spec.mounts.count} mounts")
+
+
+STORE = Store(
+    "juicefs",
+    JuiceFSSpec,
+    compile,
+    compile_saturated=partial(compile, saturated=True),
+    operations=frozenset(OPERATIONS),
+    faults=FAULTS,
+    remedies=Remedies(changes),
+    demands=demands,
+    unused=unused,
+    cpu=cpu,
+    doubts=doubts,
+    spreads=SPREADS,
+    issues=issues,
+)
