@@ -100,6 +100,7 @@ MODULES = {
     "ceph": ".ceph.store",
     "swift": ".swift.store",
     "bob": ".bob.store",
+    "s3fs": ".s3fs.store",
 }
 """The modules of the stores in tailcast, by name, relative to this package; each has a `STORE`, and is imported when a
 spec names it."""
