@@ -238,7 +238,7 @@ def _route(spec: S3fsSpec, op: Op, series: Series, at: _Places, starting: dict[N
 def _round(spec: S3fsSpec, each: Round, calls: list[SubRequests], at: _Places, of_bytes: ServiceDemand) -> Stages:
     """Return the stages of a round: its requests, the temporary drive and the payload at the same time."""
     moved: list[Step] = [starts(at.latency, sub) for sub in calls]
-    moved += [use(at.cpu, of_bytes)] if each.has_payload else []
+    moved += [use(at.cpu, _of(of_bytes, each.passed))] if each.passed else []
     drive = [
         use(at.disk, _of(demand, size_bytes))
         for demand, size_bytes in ((spec.temporary.write, each.written), (spec.temporary.read, each.read))

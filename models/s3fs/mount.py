@@ -142,9 +142,17 @@ class Mount:
         new = known is None or not known.exists
         begun = self._absent_names(name) if new else self._opened(name)
         self._files[name] = _File(size_bytes)
+        written: Series = ()
+        done, most = 0, self.protocol.dirty_bytes
+        while size_bytes - done > most:  # what has changed is uploaded before the end
+            part = Pages(((done, done + most),))
+            written += self.protocol.stored(most, size_bytes)
+            written += self._sent(name, part, Pages(), done + most, new=new and not done)
+            done += most
         small = size_bytes < self.protocol.part_bytes
-        written = self.protocol.stored(PAYLOAD if small else size_bytes, size_bytes)
-        return begun + written + self._sent(name, Pages(((0, size_bytes),)), Pages(), size_bytes, new=new, whole=True)
+        written += self.protocol.stored(PAYLOAD if small else size_bytes - done, size_bytes)
+        last = Pages(((done, size_bytes),))
+        return begun + written + self._sent(name, last, Pages(), size_bytes, new=new and not done, whole=not done)
 
     def _created(self, name: str) -> Series:
         looked = self._absent_names(name)
@@ -165,7 +173,10 @@ class Mount:
         file.size_bytes = max(file.size_bytes, end)
         file.changed.add(first, end)
         written = self.protocol.stored(PAYLOAD, file.size_bytes)
-        return written if self.has_opens else written + self._flushed(name, file, closed=True)
+        if not self.has_opens:
+            return written + self._flushed(name, file, closed=True)
+        full = sum(end - first for first, end in file.changed.spans) >= self.protocol.dirty_bytes
+        return written + (self._flushed(name, file, closed=False) if full else ())
 
     def _flushed(self, name: str, file: _File, *, closed: bool) -> Series:
         """What has changed is uploaded."""
@@ -184,5 +195,5 @@ class Mount:
         return sent
 
 
-_PASSED: Series = (Round(has_payload=True),)
+_PASSED: Series = (Round(passed=PAYLOAD),)
 """The payload of a read passes to the application."""

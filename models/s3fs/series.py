@@ -40,14 +40,14 @@ class Round:
         calls: the requests.
         written, read: bytes of the temporary file, or `PAYLOAD`.
         waits: whether the drive of the temporary file is waited for, because the memory does not keep it.
-        has_payload: whether the payload passes between application and mount.
+        passed: bytes that pass between application and mount, or `PAYLOAD`.
     """
 
     calls: tuple[Call, ...] = ()
     written: int = 0
     read: int = 0
     waits: bool = False
-    has_payload: bool = False
+    passed: int = 0
 
 
 Series = tuple[Round, ...]
@@ -74,12 +74,14 @@ class Protocol:
         part_bytes: `multipart_size`.
         ahead_bytes: what a read fetches at least, if the file has as much.
         page_cache_bytes: largest temporary file that the memory keeps.
+        dirty_bytes: changed bytes of a file after which it is uploaded (`max_dirty_data`).
     """
 
     release: Release
     part_bytes: int
     ahead_bytes: int
     page_cache_bytes: int
+    dirty_bytes: int
 
     def absent(self) -> Series:
         """A name is looked up that does not exist."""
@@ -138,7 +140,7 @@ class Protocol:
 
     def stored(self, size_bytes: int, file_bytes: int) -> Series:
         """The payload is written to the temporary file, which has as many bytes then."""
-        return (Round((), size_bytes, waits=self._waits(file_bytes), has_payload=True),)
+        return (Round((), size_bytes, waits=self._waits(file_bytes), passed=size_bytes),)
 
     def copied(self, size_bytes: int) -> Series:
         """An object is copied by the store."""

@@ -141,6 +141,12 @@ class S3fsSpec(LayerSpec):
         description="Requests with data that a mount has in progress; absent: 10, of release 1.90: 5. A read "
         "fetches as many ranges at once.",
     )
+    max_dirty_data: Annotated[Bytes, Basis(_MAN, 50 * MIB, 1 << 40)] = Field(
+        5 << 30,
+        ge=50 * MIB,
+        description="Bytes of a file that were written and are not uploaded, at which it is uploaded although it is "
+        "open; what follows is another upload, in which the store copies what it has.",
+    )
     stat_cache: StatCache = Field(StatCache(), description="Cache of names and attributes of each mount.")
     directory_entries: Annotated[int, Basis("keys of a prefix in a workload", 1, 1_000_000)] = Field(
         1000, ge=0, le=MOST_COUNT, description="Number of entries of each directory that a READDIR lists."
@@ -167,7 +173,8 @@ class S3fsSpec(LayerSpec):
     def protocol(self) -> Protocol:
         """The requests of a mount."""
         ahead_bytes = self.multipart_size * self.threads
-        return Protocol(self.behaviour, self.multipart_size, ahead_bytes, self.temporary.page_cache)
+        cached = self.temporary.page_cache
+        return Protocol(self.behaviour, self.multipart_size, ahead_bytes, cached, self.max_dirty_data)
 
     @property
     def connection_s(self) -> float:
