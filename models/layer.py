@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from models.below.issued import issued_trace, routes_of
+from models.below.issued import Issued, issued_trace, routes_of
 from models.below.lifted import BELOW, Lifted
 from models.network.demand_sheet import Requests
 from models.network.network import Network
@@ -66,8 +66,10 @@ class Below:
         trace: Trace,
         route: NDArray[np.int32],
         scenario: Iterable[Action] = (),
-        groups: Iterable[Group] = (),
+        *,
+        sent: Mapping[int, Route] | None = None,
         placements: Iterable[NDArray[np.int32]] = (),
+        groups: Iterable[Group] = (),
     ) -> tuple[Network, Requests]:
         """Return the Network of the layer, and the requests of a Trace on it.
 
@@ -77,21 +79,26 @@ class Below:
             trace: its requests.
             route: index of the route of each row among those of the layer, shape (rows,).
             scenario: what the layer's faults change.
-            groups, placements: of the layer, the first of which has the number of those below as its index.
+            sent: by index, routes of the store below with what the layer does for each of its attempts.
+            placements, groups: of the layer, which follow those of the store below as stations do.
         """
+        below = self.network
+        changed = [(sent or {}).get(number, route) for number, route in enumerate(below.routes)]
         network = replace(
-            self.network,
-            stations=(*self.network.stations, *stations),
-            routes=(*self.network.routes, *routes),
-            scenario=(*self.network.scenario, *scenario),
-            groups=(*self.network.groups, *groups),
-            placements=(*self.network.placements, *placements),
+            below,
+            stations=(*below.stations, *stations),
+            routes=(*changed, *routes),
+            placements=(*below.placements, *placements),
+            groups=(*below.groups, *groups),
+            scenario=(*below.scenario, *scenario),
         )
         number = (route + len(self.network.routes)).astype(np.int32)
         return network, replace(Requests.of(trace, number), background=self.requests.background)
 
 
-def compile_below(spec: LayerSpec, trace: Trace, *, saturated: bool = False) -> Below:
+def compile_below(
+    spec: LayerSpec, trace: Trace, *, saturated: bool = False, issued: Sequence[Issued] | None = None
+) -> Below:
     """Return the store below, compiled for what the requests of a Trace on a layer issue (`Store.issues`).
 
     Its own means and rates, such as the load of its disks and what its caches hold, are those of these requests. It has
@@ -101,13 +108,14 @@ def compile_below(spec: LayerSpec, trace: Trace, *, saturated: bool = False) -> 
         spec: of the layer.
         trace: its requests.
         saturated: as of `compile_spec`.
+        issued: what they issue, if that is known already.
 
     Raises:
         InputError: the store below does not serve a request, or cannot be modelled.
     """
     store = store_of(spec)
     assert store.issues is not None, f"{store.name}: declares no issues"
-    issued = store.issues(spec, trace)
+    issued = store.issues(spec, trace) if issued is None else issued
     found = issued_trace(trace, issued)
     lifted = Lifted(store.issues, store_of(spec.below).operations)
     network, requests = compile_spec(lifted.spec(spec), found.trace, math.inf, saturated=saturated)

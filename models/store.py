@@ -102,6 +102,7 @@ MODULES = {
     "bob": ".bob.store",
     "openio": ".openio.store",
     "juicefs": ".juicefs.store",
+    "s3fs": ".s3fs.store",
 }
 """The modules of the stores in tailcast, by name, relative to this package; each has a `STORE`, and is imported when a
 spec names it."""

@@ -40,7 +40,9 @@ def test_only_the_reference_engine_imports_simpy():
 
 # Who knows which stores there are
 
-STORE_NAMES = re.compile(r"(?<![a-z])(minio|ceph|swift|bob|openio|juicefs)(?![a-z])|Minio|Ceph|Swift|Bob|Openio|JuiceFS")
+STORE_NAMES = re.compile(
+    r"(?<![a-z])(minio|ceph|swift|bob|openio|juicefs|s3fs)(?![a-z])|Minio|Ceph|Swift|Bob|Openio|JuiceFS|S3fs"
+)
 """A store as an identifier or a word of it; prose says MinIO, and Ceph in docstrings only."""
 
 KNOWN_HERE = {

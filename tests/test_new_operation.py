@@ -164,7 +164,7 @@ def test_policies_take_them():
 
 def test_other_stores_and_a_replay_say_what_they_serve(trace):
     minio = spec_of(yaml.safe_load((EXAMPLES / "minio.yaml").read_text()), "m")
-    with pytest.raises(InputError, match=r"workload: has APPEND, PURGE, GLOB; store minio serves GET, .*LIST$"):
+    with pytest.raises(InputError, match=r"workload: has APPEND, PURGE, GLOB; store minio serves GET, .*LIST, COPY$"):
         compile_spec(minio, trace)
     with pytest.raises(InputError, match=r"hosts\.cpu\.APPEND: is 'APPEND'; allowed are GET, PUT, HEAD, DELETE, LIST"):
         spec_of(override(yaml.safe_load((EXAMPLES / "minio.yaml").read_text()), ["hosts.cpu.APPEND=1ms"]), "m")
@@ -223,6 +223,7 @@ OF_PROTOCOLS = (
     "models/bob",
     "models/openio",
     "models/juicefs",
+    "models/s3fs",
     "validate/s3",
     "validate/reference",
 )

@@ -8,6 +8,7 @@ a property of its model (`models.store.Store`); those that a replay issues are t
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -29,6 +30,7 @@ class Operation:
             as it is.
         target: ``object``: it names one object; ``path``: a bucket, prefix or directory.
         is_idempotent: whether a repetition leaves the store as the first request did (RFC 9110, 9.2.2).
+        copies: whether the store itself reads the bytes of the object and writes them, without a payload.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Operation:
     effect: Literal["creates", "changes", "removes"] | None = None
     target: Literal["object", "path"] = "object"
     is_idempotent: bool = True
+    copies: bool = False
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Z][A-Z0-9_]*", self.name):
@@ -77,7 +80,9 @@ class Operation:
         return self.target == "object"
 
 
-Property = Literal["reads", "writes", "moves_bytes", "creates", "removes", "changes", "names_object", "is_idempotent"]
+Property = Literal[
+    "reads", "writes", "moves_bytes", "creates", "removes", "changes", "names_object", "is_idempotent", "copies"
+]  # fmt: skip
 
 OPERATIONS: list[Operation] = []
 """All operations; tables and arrays refer to one by its index here."""
@@ -137,7 +142,7 @@ S3Op = Annotated[str, OneOf(lambda: S3)]
 """The name of an operation of S3."""
 
 for _operation in (
-    Operation("COPY", effect="creates"),  # of an object or a range by the store itself; its size is what is copied
+    Operation("COPY", effect="creates", copies=True),  # its size is what is copied; with a range: a part of an upload
     Operation("CREATE", effect="creates", is_idempotent=False),  # an empty file, which is open then
     Operation("OPEN"),
     Operation("READ", "read"),
@@ -159,3 +164,9 @@ COPY = OPS.index("COPY")
 FILE = tuple(OPS[COPY + 1 :])
 """The operations of file systems (POSIX, IEEE 1003.1). Those of S3 mean whole files there: a PUT creates a file, writes
 and closes it, a GET opens and reads it, a HEAD is a STAT, a DELETE an UNLINK, and a LIST a READDIR."""
+
+
+def worked(ops: Collection[Op]) -> list[Op]:
+    """Return the operations whose work a server does for these: a copy is the work of a GET and a PUT."""
+    found = dict.fromkeys(op for op in ops if op != OPS[COPY])
+    return list(found if len(found) == len(set(ops)) else found | dict.fromkeys(("GET", "PUT")))

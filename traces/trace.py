@@ -193,6 +193,12 @@ class Trace:
         result: NDArray[np.int64] = np.where(rows_that(self.op, "moves_bytes"), size, 0)
         return result
 
+    @cached_property
+    def handled_bytes(self) -> NDArray[np.int64]:
+        """Bytes that the store reads or writes for each request, shape (requests,): its payload, or what it copies."""
+        result: NDArray[np.int64] = np.where(rows_that(self.op, "copies"), self.size_bytes, self.transfer_bytes)
+        return result
+
     def _numbers(self, column: str) -> NDArray[Any]:
         values: NDArray[Any] = self.table.column(column).to_numpy()
         return values

@@ -40,12 +40,15 @@ class Issued:
         by: which requests of the layer issue them, shape (rows of its Trace,).
         starts: how many there are, of which sizes, and how many at a time, with the route `UNROUTED`.
         object_bytes: size of the object that each of them names; None: the bytes that it moves.
+        of_part: whether they are of an upload in parts before its completion, and leave no object of their own; a COPY
+            has a range then (UploadPartCopy).
     """
 
     op: Op
     by: NDArray[np.bool_]
     starts: SubRequests
     object_bytes: int | None = None
+    of_part: bool = False
 
 
 Issues = Callable[[Any, Trace], Sequence[Issued]]
@@ -73,7 +76,7 @@ def issued_trace(trace: Trace, issued: Sequence[Issued]) -> IssuedTrace:
     In a closed loop there are as many clients as requests to the store below are in progress, if each of them takes
     equally long. If nothing is issued, the first request issues one, so that there is something to compile.
     """
-    moved, parents = trace.transfer_bytes, len(trace)
+    moved, parents = trace.handled_bytes, len(trace)
     if parents and not any(each.by.any() for each in issued):
         issued = [replace(issued[0], by=np.arange(parents) == 0), *issued[1:]]
     counts = [np.where(each.by, each.starts.counts(moved), 0) for each in issued]
@@ -91,13 +94,14 @@ def issued_trace(trace: Trace, issued: Sequence[Issued]) -> IssuedTrace:
         object_bytes[mine] = size[mine] if each.object_bytes is None else each.object_bytes
     own = np.array([each.starts.own_keys for each in issued])[kind]
     ops = np.array([OPS.index(each.op) for each in issued], np.int64)[kind]
+    ranged = np.array([each.of_part and each.op == "COPY" for each in issued])[kind]
     order = np.argsort(parent, kind="stable")
     columns = {
         "op": pa.DictionaryArray.from_arrays(pa.array(ops[order], pa.int32()), pa.array(OPS)),
         "key": _keys(trace.table.column("key"), parent[order], np.where(own, position + 1, 0)[order]),
         "size_bytes": pa.array(object_bytes[order]),
-        "range_start_bytes": pa.nulls(len(parent), pa.int64()),
-        "range_bytes": pa.nulls(len(parent), pa.int64()),
+        "range_start_bytes": pa.array(np.zeros(len(parent), np.int64), mask=~ranged[order]),
+        "range_bytes": pa.array(object_bytes[order], mask=~ranged[order]),
     }
     table = trace.table.take(pa.array(parent[order]))
     for name, values in columns.items():
@@ -201,4 +205,17 @@ def created_each(trace: Trace, issued: Sequence[Issued]) -> float:
     """Return the mean number of objects that a request creates in the store below, of those that create one."""
     found = issued_trace(trace, issued)
     own = int(rows_that(trace.op[: found.parents], "creates").sum())
-    return int(rows_that(found.trace.op, "creates").sum()) / own if own else 1.0
+    return float(_created(found, issued).sum()) / own if own else 1.0
+
+
+def created_bytes(trace: Trace, issued: Sequence[Issued]) -> float:
+    """Return the mean size of the objects that requests create in the store below."""
+    found = issued_trace(trace, issued)
+    written = found.trace.size_bytes[rows_that(found.trace.op, "creates")]
+    return float(written.sum()) / max(int(_created(found, issued).sum()), 1)
+
+
+def _created(found: IssuedTrace, issued: Sequence[Issued]) -> NDArray[np.bool_]:
+    """Return which requests to the store below create an object, shape (rows,)."""
+    parts = np.array([each.of_part for each in issued])[found.kind]
+    return np.asarray(rows_that(found.trace.op, "creates") & ~parts)

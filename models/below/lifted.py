@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from models.below.issued import Issues, created_each, issued_trace, issued_workload
+from models.below.issued import Issues, created_bytes, created_each, issued_trace, issued_workload
 from models.capabilities import (
     SIDES,
     CpuModel,
@@ -132,8 +132,8 @@ class Lifted:
         """Return the mean size of the objects of the store below of which an object of the layer consists."""
         if self.issues is None:
             return size_bytes
-        one = issued_trace(trace := _probe(("PUT",), np.array([size_bytes])), self.issues(layer, trace)).trace
-        return round(float(one.size_bytes.mean()))
+        one = _probe(("PUT",), np.array([size_bytes]))
+        return round(created_bytes(one, self.issues(layer, one)))
 
     def _with(self, layer: Any, below: Any) -> Any:
         """Return the layer's spec with another one of the store below, whose workload is not kept."""

@@ -28,7 +28,7 @@ from models.shared.caches import object_hits
 from models.shared.multipart import in_parts
 from models.shared.recent import Recent
 from traces.errors import InputError
-from traces.operations import DELETE, OPS, PUT
+from traces.operations import DELETE, OPS, PUT, rows_that
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
@@ -86,7 +86,7 @@ def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kin
     refused = next((OPS[op] for op in np.unique(trace.op).tolist() if OPS[op] not in spec.access.ops), None)
     if refused:
         raise InputError(f"workload: has {refused}; access {spec.access.kind} allows {', '.join(spec.access.ops)}")
-    merged, is_put, moved = _merged_writes(spec, trace), trace.op == PUT, trace.transfer_bytes
+    merged, is_put, moved = _merged_writes(spec, trace), trace.op == PUT, trace.handled_bytes
     size = np.where(is_put, np.maximum(moved, np.minimum(moved * merged, RGW_OBJECT_BYTES)), moved * 1.0)
     cut = _cut(spec, trace)
     tail = np.where((trace.op == DELETE) & (cut > 0), -(-trace.size_bytes // RGW_OBJECT_BYTES) - 1, 0)
@@ -94,9 +94,12 @@ def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kin
     at_gateway = _gateway_hits(spec, trace)
     cached = object_hits(spec.osd.cache, trace, spec.osds, has_writes=False, reaches=~at_gateway)
     deferred = np.zeros(len(trace), bool)
-    whole = is_put & (cut == 0)
+    copies = rows_that(trace.op, "copies")
+    # A whole object keeps the tail of its source; a part of an upload is read and written.
+    shares = copies & (cut > 0) & ~trace.table.column("range_bytes").is_valid().to_numpy()
+    whole = (is_put | copies) & (cut == 0)
     deferred[whole] = _deferred(spec, size[whole], costs)
-    forms = (trace.op.astype(np.int64), tail, cut, at_gateway, cached, deferred)
+    forms = (trace.op.astype(np.int64), tail, cut, at_gateway, cached, deferred, shares)
     numbers = np.ravel_multi_index(forms, tuple(int(form.max(initial=0)) + 1 for form in forms))
     _, firsts, route = np.unique(numbers, return_index=True, return_inverse=True)
     kinds: list[Kind] = []
@@ -104,11 +107,11 @@ def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kin
         op, how = OPS[trace.op[row]], CUTS[cut[row]]
         mean = _object_bytes(spec, size[route == number], how)
         chunk = spec.pools.data.chunk_bytes(round(mean))
-        late = costs.is_deferred(chunk) if how and op == "PUT" else bool(deferred[row])
+        late = costs.is_deferred(chunk) if how and op in ("PUT", "COPY") else bool(deferred[row])
         kinds.append(
             Kind(
                 op, late, chunk, mean / chunk if chunk else 1.0, bool(cached[row]), bool(at_gateway[row]),
-                merged if op == "PUT" else 1.0, how, int(tail[row]),
+                merged if op == "PUT" else 1.0, how, int(tail[row]), bool(shares[row]),
             )
         )  # fmt: skip
     return kinds, route.astype(np.int32)
@@ -122,7 +125,7 @@ def _cut(spec: CephSpec, trace: Trace) -> NDArray[np.int64]:
     """
     if not spec.access.cuts:
         return np.zeros(len(trace), np.int64)
-    of_object = np.where(trace.op == DELETE, trace.size_bytes, trace.transfer_bytes)
+    of_object = np.where(trace.op == DELETE, trace.size_bytes, trace.handled_bytes)
     cut = np.where(of_object > RGW_OBJECT_BYTES, CUTS.index("in stripes"), 0)
     parted = in_parts(spec.client.multipart, np.where(trace.op == PUT, trace.size_bytes, 0))
     return np.where(parted, CUTS.index("in parts"), cut)

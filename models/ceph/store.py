@@ -14,13 +14,14 @@ from models.ceph.growth import GROWTH
 from models.ceph.remedies import REMEDIES
 from models.ceph.spec.spec import CephSpec
 from models.ceph.spec.spreads import SPREADS
-from models.store import Store
+from models.store import OPERATIONS, Store
 
 STORE = Store(
     "ceph",
     CephSpec,
     compile,
     compile_saturated=partial(compile, waiting=math.inf),
+    operations=OPERATIONS | {"COPY"},
     faults=FAULTS,
     growth=GROWTH,
     remedies=REMEDIES,

@@ -72,7 +72,13 @@ def compile(spec: JuiceFSSpec, trace: Trace, saturated: bool = False) -> tuple[N
     builder = Routes(spec, stations, found, first + len(kinds) + 1)
     own = [*(builder.route(kind, number) for number, kind in enumerate(kinds)), builder.heartbeat()]
     network, requests = below.with_layer(
-        stations.all, [*own, *builder.subs.all], trace, route, stations.scenario, stations.groups, stations.tables
+        stations.all,
+        [*own, *builder.subs.all],
+        trace,
+        route,
+        stations.scenario,
+        placements=stations.tables,
+        groups=stations.groups,
     )
     beats = _heartbeat(spec, requests, first + len(kinds))
     return network, replace(requests, background=(*requests.background, *beats))

@@ -19,6 +19,7 @@ from models.minio.background.movement import moved_pools
 from models.minio.cluster.cached import cached
 from models.minio.cluster.places import Places
 from models.minio.cluster.stations import Stations
+from models.minio.requests.copies import Copied
 from models.minio.requests.multipart import Download, Upload
 from models.minio.requests.parts import BLOCK_BYTES
 from models.minio.requests.request import BASIC, Kind
@@ -125,8 +126,10 @@ def _routes(spec: MinioSpec, stations: Stations, places: Places, kinds: Sequence
     found, started = [], SubRoutes(len(kinds))
     for kind in kinds:
         of = spec, stations, places, kind
-        builder = {"PUT": Upload, "GET": Download}[kind.op](*of, started) if kind.in_parts else Builder(*of)
-        found.append(builder.route())
+        if kind.in_parts:
+            found.append({"PUT": Upload, "GET": Download}[kind.op](*of, started).route())
+        else:
+            found.append((Copied if kind.op == "COPY" else Builder)(*of).route())
     collector = spec.hosts.garbage_collector
     collecting = collector.collecting(found, places.head(0, "cpu"), spec.hosts.cores.count, stations.latency)
     return (*found, *started.all, *collecting)
@@ -156,7 +159,7 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     size, count = trace.size_bytes, len(trace)
     pool = _pools(spec, stations, trace)
     data = np.array([p.layout.data for p in stations.pools])[pool]
-    moves = rows_that(trace.op, "moves_bytes")
+    copies, moves = rows_that(trace.op, "copies"), rows_that(trace.op, "moves_bytes")
     parts = in_parts(spec.client.multipart, np.where(moves, trace.transfer_bytes, 0))
     inline = (-(-size // data) <= spec.inline_bytes) & ~parts
     read_bytes = trace.transfer_bytes
@@ -166,11 +169,14 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     replaced = np.zeros(count, bool)
     if spec.overwrites:
         replaced = uniforms(0, stream_id("overwrites"), 0, count) < spec.overwrites
-    accesses = np.ones(count, np.int64)
+    accesses, source = np.ones(count, np.int64), np.ones(count, np.int64)
     for number, each in enumerate(stations.pools):
         get, put = ((pool == number) & (trace.op == OPS.index(op)) for op in ("GET", "PUT"))
         accesses[get & ~inline] = reads(each, read_bytes[get & ~inline])
+        put |= (pool == number) & copies
         accesses[put] = writes(each, size[put], inline[put])
+        copy = put & copies & ~inline
+        source[copy] = reads(each, size[copy])
     has_metadata, has_data = cached(spec, trace, pool, inline, replaced)
     visits_each = np.where(has_data, 1, visits_of(np.maximum(accesses, 1)))
     replacing = (trace.op == PUT) & replaced
@@ -179,16 +185,17 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
         sizes, of_size = np.unique(np.minimum(trace.transfer_bytes, BLOCK_BYTES), return_inverse=True)
         of_sizes = np.array([acknowledged_rounds(size) for size in sizes.tolist()], np.int64)
         rounds = np.where(moves, of_sizes[of_size], 0)
-    inlined, too_large = moves & inline, moves & ~inline & large
+    sources, stores = visits_of(source), moves | copies
+    inlined, too_large = stores & inline, stores & ~inline & large
     parts &= ~has_data
     forms, which = distinct_rows(
-        [trace.op, pool, inlined, too_large, visits_each, replacing, has_metadata, has_data, parts, rounds]
+        [trace.op, pool, inlined, too_large, visits_each, replacing, has_metadata, has_data, parts, rounds, sources]
     )
     numbers = []
-    for op, number, is_inline, is_large, visits, replaces, *caches, has_parts, rounds_of in forms.tolist():
+    for op, number, is_inline, is_large, visits, replaces, *caches, has_parts, rounds_of, read in forms.tolist():
         name = OPS[op]
         shape, (metadata, data_too) = (bool(is_inline), bool(is_large), visits, bool(replaces)), map(bool, caches)
-        kind = Kind(name, number, *shape, metadata, data_too, bool(has_parts), rounds_of)
+        kind = Kind(name, number, *shape, metadata, data_too, bool(has_parts), rounds_of, read)
         if kind not in index:
             index[kind] = len(kinds)
             kinds.append(kind)

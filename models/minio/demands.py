@@ -7,7 +7,7 @@ from collections.abc import Collection
 from models.minio.spec.sections import Hosts
 from models.minio.spec.spec import MinioSpec
 from models.network.service_demand import NOTHING, ServiceDemand
-from traces.operations import Op
+from traces.operations import Op, worked
 
 _OF_DRIVES: dict[Op, tuple[str, ...]] = {
     "GET": ("read",),
@@ -28,11 +28,11 @@ def demands(spec: MinioSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | N
     network = {"network.latency": ServiceDemand(constant=spec.network.latency)}
     if {"GET", "PUT"} & set(ops):
         network["network.bandwidth"] = ServiceDemand(per_byte=1 / bandwidth) if bandwidth else NOTHING
-    drives = dict.fromkeys(f"drives.{name}" for op in ops for name in _OF_DRIVES[op])
+    drives = dict.fromkeys(f"drives.{name}" for op in worked(ops) for name in _OF_DRIVES[op])
     return {
         **{f"client.cpu.{op}": spec.client.cpu.get(op, NOTHING) for op in ops},
         **network,
-        **{f"hosts.cpu.{op}": spec.hosts.cpu.get(op) for op in ops},
+        **{f"hosts.cpu.{op}": spec.hosts.cpu.get(op) for op in worked(ops)},
         **{path: getattr(spec.drives, path.partition(".")[2]) for path in drives},
     }
 

@@ -16,13 +16,14 @@ from models.minio.server_part import SERVER_PART
 from models.minio.spec.faults import FAULTS
 from models.minio.spec.spec import MinioSpec
 from models.minio.spec.spreads import SPREADS
-from models.store import Store
+from models.store import OPERATIONS, Store
 
 STORE = Store(
     "minio",
     MinioSpec,
     compile,
     compile_saturated=partial(compile, waiting=math.inf),
+    operations=OPERATIONS | {"COPY"},
     faults={**FAULTS, **MAINTENANCE},
     remedies=REMEDIES,
     demands=demands,

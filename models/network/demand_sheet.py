@@ -50,7 +50,7 @@ class Requests:
 
     Attributes:
         route: index of each request's route, shape (n,).
-        size_bytes: bytes that each request moves, shape (n,).
+        size_bytes: bytes that each request moves or copies, shape (n,).
         key_hash: selects the row of a placement table, shape (n,).
         arrival_s, think_s, phase: as in the Trace, shape (n,).
         pacing: when requests are issued.
@@ -86,7 +86,7 @@ class Requests:
         """Return the requests of a Trace, given the index of the route of each of its rows, shape (rows,)."""
         issued, groups = slice(trace.issued), trace.groups if trace.pacing.loop != "closed" else ()
         return Requests(
-            route[issued], trace.transfer_bytes[issued], key_hashes(trace)[issued], trace.arrival_s[issued],
+            route[issued], trace.handled_bytes[issued], key_hashes(trace)[issued], trace.arrival_s[issued],
             trace.think_s[issued], trace.phase[issued], trace.pacing,
             group=trace.group[issued] if groups else None, groups=groups,
         )  # fmt: skip

@@ -26,7 +26,7 @@ from models.swift.requests.large_objects import LargeObjects
 from models.swift.requests.routes import MOST_SINGLE_ACCESSES, Kind
 from models.swift.spec.spec import SwiftSpec
 from traces.distinct_rows import distinct_rows
-from traces.operations import DELETE, GET, LIST, OPS, PUT, rows_that
+from traces.operations import COPY, DELETE, GET, LIST, OPS, PUT, rows_that
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
@@ -88,8 +88,9 @@ def _kinds(spec: SwiftSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]
     """Return the kinds of requests, and the index of each request's kind; those of `BASIC` come first."""
     kinds, index = list(BASIC), {kind: number for number, kind in enumerate(BASIC)}
     drives, data = spec.drives, spec.data_pieces
-    get, put = trace.op == GET, trace.op == PUT
-    accesses, directories = np.ones(len(trace), np.int64), np.ones(len(trace), np.int64)
+    get, copy = trace.op == GET, trace.op == COPY
+    put = (trace.op == PUT) | copy
+    accesses, directories, source = (np.ones(len(trace), np.int64) for _ in range(3))
     read_bytes, written_bytes, multipart = trace.transfer_bytes, trace.size_bytes, spec.client.multipart
     parts = in_parts(multipart, np.where(np.isin(trace.op, (GET, PUT, DELETE)), trace.size_bytes, 0))
     if multipart is not None:
@@ -97,14 +98,15 @@ def _kinds(spec: SwiftSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]
             np.where(parts, np.minimum(each, multipart.part_size), each) for each in (read_bytes, written_bytes)
         )
     accesses[get] = _accesses(read_bytes[get], data, drives.read_size)
+    source[copy] = _accesses(written_bytes[copy], data, drives.read_size)
     if drives.write_size:
         accesses[put] = _accesses(written_bytes[put], data, drives.write_size)
     directories[put] = _directories(spec, int(put.sum()))
-    forms, which = distinct_rows([trace.op, accesses, directories, parts])
+    forms, which = distinct_rows([trace.op, accesses, directories, parts, source])
     numbers = []
-    for op, visits, synced, segments in forms.tolist():
+    for op, visits, synced, segments, reads in forms.tolist():
         name = OPS[op]
-        kind = Kind(name, visits, synced, bool(segments))
+        kind = Kind(name, visits, synced, bool(segments), reads)
         if kind not in index:
             index[kind] = len(kinds)
             kinds.append(kind)

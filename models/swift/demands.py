@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from models.network.service_demand import ServiceDemand
 from models.swift.spec.spec import SwiftSpec
-from traces.operations import Op
+from traces.operations import Op, worked
 
 _OF_DRIVES: dict[Op, tuple[str, ...]] = {"GET": ("read",), "PUT": ("write", "sync"), "DELETE": ("sync",)}
 _WITHIN: dict[Op, tuple[Op, ...]] = {"PUT": ("HEAD", "DELETE"), "DELETE": ("HEAD", "GET")}
@@ -21,20 +21,21 @@ def demands(spec: SwiftSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | N
     """
     if spec.client.multipart is not None:
         ops = dict.fromkeys([*ops, *(each for op in ops for each in _WITHIN.get(op, ()))])
-    named = [name for op in ops for name in _OF_DRIVES.get(op, ())]
+    of_servers = worked(ops)
+    named = [name for op in of_servers for name in _OF_DRIVES.get(op, ())]
     named += [*(("read",) if spec.auditor else ()), *(("read", "sync") if spec.replicator else ())]
     drives = dict.fromkeys(f"drives.{name}" for name in named)
     found: dict[str, ServiceDemand | None] = {
         **{f"client.cpu.{op}": spec.client.cpu.get(op, ServiceDemand()) for op in ops},
         "network.latency": ServiceDemand(constant=spec.network.latency),
         "hosts.internode.latency": ServiceDemand(constant=spec.hosts.internode.latency),
-        **{f"proxies.cpu.{op}": spec.proxies.cpu.get(op) for op in ops},
-        **{f"hosts.cpu.{op}": spec.hosts.cpu.get(op) for op in ops},
+        **{f"proxies.cpu.{op}": spec.proxies.cpu.get(op) for op in of_servers},
+        **{f"hosts.cpu.{op}": spec.hosts.cpu.get(op) for op in of_servers},
         **{path: getattr(spec.drives, path.partition(".")[2]) for path in drives},
     }
-    if {"GET", "HEAD"} & set(ops) or spec.auditor or spec.replicator:
+    if {"GET", "HEAD"} & set(of_servers) or spec.auditor or spec.replicator:
         found["drives.lookup"] = spec.drives.lookup
-    if {"PUT", "DELETE"} & set(ops):
+    if {"PUT", "DELETE"} & set(of_servers):
         found |= {"hosts.update_cpu": spec.hosts.update_cpu, "containers.update": spec.containers.update}
     if "LIST" in ops:
         found["containers.list"] = spec.containers.list
@@ -43,7 +44,7 @@ def demands(spec: SwiftSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | N
 
 def unused(spec: SwiftSpec, ops: Collection[Op]) -> list[str]:
     """Return the paths that have no effect with the other values of the spec."""
-    reads, writes = {"GET", "HEAD"} & set(ops), {"PUT", "DELETE"} & set(ops)
+    reads, writes = ({*names} & set(worked(ops)) for names in (("GET", "HEAD"), ("PUT", "DELETE")))
     fails = any(fault.kind in ("drive_frozen", "link_down") for fault in spec.faults)
     without_effect = {
         "proxies.concurrency_timeout": not (spec.proxies.concurrent_gets and reads),

@@ -6,7 +6,7 @@ import math
 from functools import partial
 
 from models.capabilities import ObjectLimits
-from models.store import Store
+from models.store import OPERATIONS, Store
 from models.swift.compile import compile
 from models.swift.demands import demands, unused
 from models.swift.remedies import REMEDIES
@@ -26,6 +26,7 @@ STORE = Store(
     SwiftSpec,
     compile,
     compile_saturated=partial(compile, waiting=math.inf),
+    operations=OPERATIONS | {"COPY"},
     faults=FAULTS,
     remedies=REMEDIES,
     demands=demands,

@@ -313,8 +313,13 @@ class CostFunctions:
 
     def gateway_cpu(self, op: Op) -> ServiceDemand:
         """Return the CPU demand of an operation on a gateway."""
-        demand = self.spec.gateways.cpu.get(op, NOTHING)
-        if op == "LIST":
+        cpu = self.spec.gateways.cpu
+        demand = cpu.get("PUT" if op == "COPY" else op, NOTHING)
+        if op == "COPY":  # of what is read, too
+            read = cpu.get("GET", NOTHING)
+            more = {"constant": demand.constant + read.constant, "per_byte": demand.per_byte + read.per_byte}
+            demand = demand.model_copy(update=more)
+        elif op == "LIST":
             buckets = self.spec.buckets
             shards_s = buckets.shards * (buckets.gateway_query + self._listed_entries * buckets.gateway_entry)
             demand = demand.model_copy(update={"constant": demand.constant + shards_s})

@@ -14,7 +14,7 @@ from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES, RGW_WINDOW_OBJEC
 from models.ceph.spec.spec import CephSpec
 from models.devices.hdd_scheduling import HddQueue, of_clients
 from models.network.placement import key_hashes
-from traces.operations import GET, PUT
+from traces.operations import COPY, GET, PUT
 from traces.trace import Trace
 
 
@@ -68,18 +68,23 @@ def disk_load(spec: CephSpec, trace: Trace, waiting: float) -> DiskLoad:
     if not total:
         return DiskLoad(waiting=waiting)
     chosen = _chosen(trace) if spec.osd.backend == "filestore" else (math.inf, 0.0)
-    return DiskLoad(float(accesses[trace.op == PUT].sum()) / total, waiting, *chosen)
+    written = float(_writes(spec, trace).sum())
+    return DiskLoad(written / total, waiting, *chosen)
 
 
 def _accesses(spec: CephSpec, trace: Trace) -> NDArray[np.float64]:
     """Return the number of accesses that each request makes at the same time, on different drives.
 
-    A read of a replica or a chunk, a write of each of them.
+    A read of a replica or a chunk, a write of each of them; a copy makes both.
     """
-    reads, pool = trace.op == GET, spec.pools.data
-    each = np.where(
-        trace.op == PUT, pool.width, np.where(reads, (1 - spec.osd.cache.hit_ratio) * pool.data_shards, 0.0)
-    )
+    reads = (1 - spec.osd.cache.hit_ratio) * spec.pools.data.data_shards
+    read = np.where(np.isin(trace.op, (GET, COPY)), reads, 0.0) * _parallel(spec, trace)
+    return np.asarray(read + _writes(spec, trace))
+
+
+def _writes(spec: CephSpec, trace: Trace) -> NDArray[np.float64]:
+    """Return the number of these that are writes."""
+    each = np.where(np.isin(trace.op, (PUT, COPY)), float(spec.pools.data.width), 0.0)
     return np.asarray(each * _parallel(spec, trace))
 
 
@@ -101,5 +106,5 @@ def _parallel(spec: CephSpec, trace: Trace) -> NDArray[np.float64]:
     """Return the number of RADOS objects that a request accesses at the same time."""
     if not spec.access.cuts:
         return np.ones(len(trace))
-    objects = np.maximum(np.ceil(trace.transfer_bytes / RGW_OBJECT_BYTES), 1)
+    objects = np.maximum(np.ceil(trace.handled_bytes / RGW_OBJECT_BYTES), 1)
     return np.minimum(objects, RGW_WINDOW_OBJECTS) if spec.access.via_gateways else objects

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from models.ceph.spec.spec import CephSpec
 from models.ceph.spec.spreads import SPREADS
 from models.network.service_demand import NOTHING, ServiceDemand
-from traces.operations import Op, ops_that
+from traces.operations import Op, ops_that, worked
 
 
 def demands(spec: CephSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:
@@ -15,8 +15,8 @@ def demands(spec: CephSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | No
     found = {f"client.cpu.{op}": spec.client.cpu.get(op, NOTHING) for op in ops}
     found["network.latency"] = ServiceDemand(constant=spec.network.latency)
     if spec.access.via_gateways:
-        found |= {f"gateways.cpu.{op}": spec.gateways.cpu.get(op, NOTHING) for op in ops}
-    if set(ops) - set(ops_that("changes")):
+        found |= {f"gateways.cpu.{op}": spec.gateways.cpu.get(op, NOTHING) for op in worked(ops)}
+    if set(worked(ops)) - set(ops_that("changes")):
         found["osd.read"] = spec.osd.read
     if set(ops) & set(ops_that("changes")):
         found["osd.write"] = spec.osd.write
@@ -32,7 +32,7 @@ def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
     """Return the paths that have no effect with the other values of the spec and these operations."""
     is_bluestore = spec.osd.backend == "bluestore"
     changing = set(ops_that("changes"))
-    has_reads, has_writes = set(ops) - changing, set(ops) & changing
+    has_reads, has_writes = set(worked(ops)) - changing, set(ops) & changing
     works_itself = bool(spec.faults or spec.background.loads)  # recovery, for one, writes
     without_effect = {
         "gateways": not spec.access.via_gateways,

@@ -56,6 +56,7 @@ class Kind:
         merged: number of writes that are sent as one; chunks are those of the merged write.
         cut: how the bytes are divided; empty: they are in one RADOS object.
         tail: number of stripes after the head that a DELETE removes.
+        shares: whether a COPY refers to the stripes of its source after the head.
     """
 
     op: Op
@@ -67,6 +68,7 @@ class Kind:
     merged: float = 1.0
     cut: Cut = ""
     tail: int = 0
+    shares: bool = False
 
     @property
     def object_bytes(self) -> float:
@@ -79,6 +81,7 @@ class Kind:
         return words(
             self.cut,
             f"of {1 + self.tail} RADOS objects" * (self.tail > 0),
+            "by reference" * self.shares,
             "deferred" * self.deferred,
             "cached" * self.cached,
             "cached at gateway" * self.at_gateway,

@@ -51,7 +51,8 @@ class Routes(OsdRoutes):
     def route(self, kind: Kind) -> Route:
         """Return the route of one kind of request."""
         stages = {
-            "GET": self._get, "PUT": self._put, "HEAD": self._head, "DELETE": self._delete, "LIST": self._list
+            "GET": self._get, "PUT": self._put, "HEAD": self._head, "DELETE": self._delete, "LIST": self._list,
+            "COPY": self._copy,
         }[kind.op](kind)  # fmt: skip
         return Route(kind.op, stages, policy=self._policy(kind), variant=kind.variant)
 
@@ -144,6 +145,12 @@ class Routes(OsdRoutes):
         accept = self._accept("DELETE", demand=demand.scaled(1 - AFTER_DATA))
         return accept + self._index() + self._remove() + self._end_of_write(demand, later)
 
+    def _copy(self, kind: Kind) -> Stages:
+        """The gateway looks up the source, reads it and writes what it has read; no bytes pass the client."""
+        demand = self.costs.gateway_cpu("COPY")
+        accept = self._accept("COPY", demand=demand.scaled(1 - AFTER_DATA)) + self._stat() + self._read(kind)
+        return accept + self._index() + self._write(kind) + self._end_of_write(demand, self._deferred_writes(kind))
+
     def _head(self, kind: Kind) -> Stages:
         return self._accept("HEAD") + self._stat() + self._respond()
 
@@ -171,7 +178,7 @@ class Routes(OsdRoutes):
         if self.at.proxy:
             sent += self.at.proxy.request(with_body=with_body) + self.hop
         work = self.at.alive() + visit(self.at.gateway("cpu"), demand, ties=True)
-        return in_series(begun, sent, arrive, work, self._key_request() if op in ("GET", "PUT") else ())
+        return in_series(begun, sent, arrive, work, self._key_request() if op in ("GET", "PUT", "COPY") else ())
 
     def _respond(self) -> Stages:
         """A response without a body reaches the client."""

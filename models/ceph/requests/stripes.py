@@ -5,6 +5,10 @@ YieldingAioThrottle in src/rgw/rgw_aio_throttle.cc. A PUT writes the stripes whi
 the bucket index entry was prepared, the head (AtomicObjectProcessor in src/rgw/rgw_putobj_processor.cc keeps the first
 4 MiB until then; the model has them arrive then, which takes as long). A GET reads the head with the attributes of the
 object, sends it, and then reads and sends the stripes (RGWRados::Object::Read::iterate in src/rgw/rgw_rados.cc).
+
+A copy of an object reads and writes the head, and adds a reference to each other stripe of the source, which both
+objects have then (RGWRados::copy_obj). A copy to a part of an upload reads one stripe after the other, and writes it
+meanwhile (RGWPutObj::execute in src/rgw/rgw_op.cc): two are in progress in the model.
 """
 
 from __future__ import annotations
@@ -23,6 +27,10 @@ from traces.operations import Op
 GC_MAX_IO = 10
 """rgw_gc_max_concurrent_io (src/common/options/rgw.yaml.in): removals that garbage collection has in progress."""
 
+COPY_MAX_IO = 10
+"""rgw_max_copy_obj_concurrent_io (the same file): references to stripes that a copy adds at the same time."""
+
+_COPIED = 2  # stripes in progress: one is read while the one before is written
 _GATEWAYS = (0,)
 """The group whose member the stripes have in common with their request."""
 
@@ -50,6 +58,19 @@ class StripedRoutes(Routes):
         tail = SubRequests(self._garbage, first=1, count=kind.tail, size_bytes=0, parallel=GC_MAX_IO)
         return self._deleted([starts(self.at.latency, tail)])
 
+    def _copy(self, kind: Kind) -> Stages:
+        if not kind.cut:
+            return super()._copy(kind)
+        stripe = self._sub_route("COPY", of_stripe(kind), self._stripe_copied(kind))
+        begun = self._begun("COPY") + self._stat()
+        if not kind.shares:
+            data = self._head_of(stripe, new=True) + self._tail_of(stripe, new=True, parallel=_COPIED)
+            return begun + self._stat() + data + self._index() + self._remove() * 2 + self._ended("COPY")
+        referred = self._sub_route("COPY", "reference to a stripe", self._remove())
+        tail = SubRequests(referred, RGW_OBJECT_BYTES, first=1, parallel=COPY_MAX_IO, keeps=_GATEWAYS)
+        refers = in_series(starts(self.at.latency, tail))
+        return begun + refers + self._index() + self._head_of(stripe) + self._ended("COPY")
+
     @cached_property
     def _garbage(self) -> int:
         """The route of the removal of a stripe."""
@@ -71,11 +92,9 @@ class StripedRoutes(Routes):
         )
         return in_series(starts(self.at.latency, head))
 
-    def _tail_of(self, stripe: int, *, new: bool = False) -> Stages:
-        """The other stripes of an object, as many at a time as are in a window."""
-        tail = SubRequests(
-            stripe, RGW_OBJECT_BYTES, first=1, parallel=RGW_WINDOW_OBJECTS, new_keys=new, keeps=_GATEWAYS
-        )
+    def _tail_of(self, stripe: int, *, new: bool = False, parallel: int = RGW_WINDOW_OBJECTS) -> Stages:
+        """The other stripes of an object, by default as many at a time as are in a window."""
+        tail = SubRequests(stripe, RGW_OBJECT_BYTES, first=1, parallel=parallel, new_keys=new, keeps=_GATEWAYS)
         return in_series(starts(self.at.latency, tail))
 
     def _stripe_read(self, kind: Kind) -> Stages:
@@ -88,6 +107,11 @@ class StripedRoutes(Routes):
         proxy = self.at.proxy.body() if self.at.proxy else ()
         arrived = in_series(self.net.client("up"), proxy, self._arrive(), self.at.alive(), self._bytes_of("PUT"))
         return arrived + self._write(kind) + detached(self.at.latency, self._deferred_writes(kind))
+
+    def _stripe_copied(self, kind: Kind) -> Stages:
+        """A stripe is read, and written."""
+        read = self._read(kind) + in_series(self._bytes_of("COPY"))
+        return read + self._write(kind) + detached(self.at.latency, self._deferred_writes(kind))
 
     def _bytes_of(self, op: Op) -> Step:
         """The gateway processes the bytes of a body."""

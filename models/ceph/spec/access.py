@@ -26,7 +26,7 @@ class S3(Strict):
     via_gateways: ClassVar[bool] = True
     overwrites: ClassVar[bool] = False
     cuts: ClassVar[bool] = True
-    ops: ClassVar[tuple[Op, ...]] = ("GET", "PUT", "HEAD", "DELETE", "LIST")
+    ops: ClassVar[tuple[Op, ...]] = ("GET", "PUT", "HEAD", "DELETE", "LIST", "COPY")
 
     kind: Literal["s3"] = Field("s3", description="S3 through the gateways, with a bucket index.")
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from models.minio.requests.parts import METADATA_BYTES, shard_bytes
 from models.minio.spec.spec import MinioSpec
 from models.shared.caches import Hits, Part, hits
-from traces.operations import DELETE, GET, HEAD, PUT
+from traces.operations import COPY, DELETE, GET, HEAD, PUT
 from traces.trace import Trace
 
 _PAGE_BYTES = 4096
@@ -39,7 +39,7 @@ def cached(spec: MinioSpec, trace: Trace, pool: NDArray[np.int64], inline: Hits,
         rest = np.where(inline, _pages(shard + METADATA_BYTES) - _PAGE_BYTES, _pages(_read(trace, shard, layout.data)))
         metadata_bytes = np.full(len(trace), layout.size * _PAGE_BYTES)
         data_bytes = rest * np.where(inline, layout.size, layout.data)
-        mine, puts = pool == number, trace.op == PUT
+        mine, puts = pool == number, np.isin(trace.op, (PUT, COPY))
         buffered = np.full(len(trace), one_drive) | ~inline | (shard + METADATA_BYTES <= _PAGE_BYTES)
         deletes = trace.op == DELETE
         metadata_reads, data_reads = np.isin(trace.op, (GET, HEAD)), trace.op == GET

@@ -25,6 +25,7 @@ class Kind:
         large: whether it has several blocks, which pass links and drives at the same time.
         accesses: of a drive that has a shard.
         rounds: how often a GET or PUT waits for acknowledgements of its bytes, if links have queues.
+        source_accesses: of a drive that has a shard of the object that a COPY reads.
         in_parts: whether the object is in parts, of which `large` and `accesses` describe one.
         overwrites: whether a PUT replaces an object.
         metadata_cached: whether the page caches have the object's metadata.
@@ -41,6 +42,7 @@ class Kind:
     data_cached: bool = False
     in_parts: bool = False
     rounds: int = 0
+    source_accesses: int = 1
 
     @property
     def variant(self) -> str:
@@ -54,6 +56,7 @@ class Kind:
             "cached" * self.data_cached,
             "in parts" * self.in_parts,
             f"{self.rounds} rounds" * (self.rounds > 0),
+            f"{self.source_accesses} reads" * (self.source_accesses > 1),
             f"pool {self.pool}" * (self.pool > 0),
         )
 

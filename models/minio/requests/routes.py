@@ -346,13 +346,18 @@ class Builder(Accesses):
         demand = self._before_response()
         work = self._work(demand.scaled(1 - self.hosts.after_commit) if op in ("PUT", "DELETE") else demand, ties=True)
         tls = self.hosts.at_speed(self.hosts.tls)
-        work += use(self.places.head(self.kind.pool, "cpu"), tls if op in ("GET", "PUT") else tls.without_bytes)
+        work += use(self.places.head(self.kind.pool, "cpu"), tls if self._has_body else tls.without_bytes)
         if self.places.bound:
             work += check(self.places.head_place(self.kind.pool, "writes" if op in ("PUT", "DELETE") else "reads"))
         if not links:
             return in_series(begun, work)
         sent = fan_out(pipelined(links) + (self._acknowledged(up=True) if sends else ()))
         return in_series(begun) + sent + in_series(work)
+
+    @property
+    def _has_body(self) -> bool:
+        """Whether the request or its response has the bytes of the object."""
+        return self.op in ("GET", "PUT")
 
     def _accepted(self) -> Step:
         """The coordinator accepts a request, or refuses it, and keeps one of its slots until the response."""

@@ -120,7 +120,7 @@ class Transfers(Request):
 
     def _client_links(self, blocks: str, up: bool, visits: int = 1) -> Step:
         """The bytes of an object between client and coordinator, or of one of as many parts."""
-        return self._on_client_links(lambda wire: _of(wire, blocks, visits), up)
+        return self._on_client_links(lambda wire: of_blocks(wire, blocks, visits), up)
 
     def _message_links(self, up: bool) -> Step:
         """A message between client and coordinator, if it may wait in queues."""
@@ -156,7 +156,7 @@ class Transfers(Request):
         """The work on an object's bytes of host and client."""
         host = visit(self.places.head(self.kind.pool, "cpu"), self.hosts.cpu_demand(self.op, False))
         return joined(
-            visit(side.station, _of(side.demand.of_bytes, blocks, visits))
+            visit(side.station, of_blocks(side.demand.of_bytes, blocks, visits))
             for side in host + self._of_client()
             if not self.limited or side.demand.of_bytes.takes_time
         )
@@ -172,6 +172,6 @@ def _message(wire: ServiceDemand) -> ServiceDemand:
     return PartDemand.of(wire, times=0, more_bytes=MESSAGE_BYTES)
 
 
-def _of(demand: ServiceDemand, blocks: str, visits: int = 1) -> ServiceDemand:
+def of_blocks(demand: ServiceDemand, blocks: str, visits: int = 1) -> ServiceDemand:
     """Return the demand of all blocks, of the first, or of the others; or of one of several visits."""
     return demand if blocks == "all" and visits == 1 else PartDemand.of(demand, blocks=blocks, visits=visits)

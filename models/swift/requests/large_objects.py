@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from models.network.route import Route
 from models.shared.multipart import Multipart, SubRoutes, without_body
 from models.shared.steps import Stages, chunked, in_series, quiet
+from models.swift.requests.copies import Copies
 from models.swift.requests.routes import Kind, Routes
 from traces.operations import Op
 
@@ -30,7 +31,13 @@ class LargeObjects(Routes):
     def routes(self, kinds: Sequence[Kind]) -> tuple[Route, ...]:
         """Return the routes of kinds of requests, then those of their sub-requests."""
         self._started = SubRoutes(len(kinds))
-        found = [self._uploaded(kind) if kind.in_parts and kind.op == "PUT" else self.route(kind) for kind in kinds]
+        copies = Copies(self.spec, self.stations, self.places)
+        found = []
+        for kind in kinds:
+            if kind.op == "COPY":
+                found.append(copies.route(kind))
+            else:
+                found.append(self._uploaded(kind) if kind.in_parts and kind.op == "PUT" else self.route(kind))
         return (*found, *self._started.all)
 
     def _stages(self, kind: Kind) -> Stages:

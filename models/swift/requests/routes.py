@@ -61,6 +61,7 @@ class Kind:
     Attributes:
         accesses: to each drive for the bytes of an object's piece.
         directories: directories that a PUT syncs.
+        source_accesses: to each drive for the bytes of a piece of the object that a COPY reads.
         in_parts: whether the object is a large one, of which the other properties describe a part.
     """
 
@@ -68,6 +69,7 @@ class Kind:
     accesses: int = 1
     directories: int = 1
     in_parts: bool = False
+    source_accesses: int = 1
 
     @property
     def variant(self) -> str:
@@ -76,6 +78,7 @@ class Kind:
             f"{self.accesses} accesses" * (self.accesses > 1),
             {1: "", 2: "new name", 3: "new suffix"}[self.directories],
             "in parts" * self.in_parts,
+            f"{self.source_accesses} reads" * (self.source_accesses > 1),
         )
 
 
@@ -160,9 +163,11 @@ class Routes:
         """The bytes of an object on their way to the client: of hedged reads, those of the first servers in order."""
         pieces, proxy = self.spec.data_pieces, self.places.proxy
         sent = send(at_rate(self.hosts.nic * pieces), *(self.places.read(p, "out") for p in range(pieces)))
-        return (
-            sent + send(at_rate(self.proxies.nic), proxy("in"), proxy("out")) + self.stations.clients.transfer("down")
-        )
+        return sent + send(at_rate(self.proxies.nic), proxy("in")) + self._to_client()
+
+    def _to_client(self) -> Step:
+        """The bytes of an object between proxy and client."""
+        return send(at_rate(self.proxies.nic), self.places.proxy("out")) + self.stations.clients.transfer("down")
 
     # Writes.
 
@@ -187,8 +192,7 @@ class Routes:
     def _received(self, kind: Kind) -> Stages:
         """The bytes of an object on links and in object servers, which write them if the page cache does not."""
         data, proxy, once = self.spec.data_pieces, self.places.proxy, at_rate(self.proxies.nic)
-        links = self.stations.clients.transfer("up") + self._proxy_bytes("PUT")
-        links += send(once, proxy("in")) + send(once.scaled(len(self.servers) / data), proxy("out"))
+        links = self._from_client() + send(once.scaled(len(self.servers) / data), proxy("out"))
         links += send(at_rate(self.hosts.nic * data), *(at("in") for at in self.servers))
         stays = self._through and self._stays(self.write, self.drives.write_latency, self.drives.write_size)
         count, writes = kind.accesses - self._buffered(kind), [self._written(kind, at) for at in self.servers]
@@ -197,6 +201,11 @@ class Routes:
             for at, each in zip(self.servers, writes, strict=True)
         )
         return fan_out([*pipelined(links), *written])
+
+    def _from_client(self) -> Step:
+        """The bytes of an object between client and proxy, and the work of both on them."""
+        own = self.stations.clients.transfer("up") + self._proxy_bytes("PUT")
+        return own + send(at_rate(self.proxies.nic), self.places.proxy("in"))
 
     def _written(self, kind: Kind, at: Server) -> Step:
         """The work of an object server on the bytes of one access."""

@@ -1,0 +1,1 @@
+"""s3fs-fuse: a file system on any modelled store."""
