@@ -225,6 +225,8 @@ OF_PROTOCOLS = (
     "models/juicefs",
     "models/s3fs",
     "validate/s3",
+    "validate/mount",
+    "validate/lab/file_systems",
     "validate/reference",
 )
 """Modules about what has operations of its own: stores, formats and tools."""
