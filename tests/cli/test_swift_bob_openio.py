@@ -23,6 +23,7 @@ VARIED = {
     "bob/cluster": "quorum=1,3",
     "bob/one-host": "drives.index=0ms,1ms",
     "bob/minio-same-host": "hosts.processes=1,2",
+    "openio/three-hosts": "directory.containers_per_bucket=1,4",
     "openio/cluster": "chunks.erasure=null,{data: 6, parity: 3}",
 }
 """A field of each example that is worth a what-if."""
