@@ -32,7 +32,7 @@ from validate.lab.mounts import mounted_below
 from validate.mount.mount_path import MOUNT as MOUNT_PATH
 from validate.replay.plan import Options
 from validate.replay.replay import replay
-from validate.s3.account import Account, Target
+from validate.s3.account import Account
 
 pytestmark = [pytest.mark.live, pytest.mark.clock]
 
@@ -180,16 +180,18 @@ def test_delays_come_before_each_exchange(on_minio: None) -> None:
 
 @pytest.mark.parametrize("processes_", [1, 2])
 def test_a_replay_on_a_mount(name: str, processes_: int) -> None:
-    fs = lifecycle.up(name, lab.up("minio"))
+    store = lab.up("minio")
+    fs = lifecycle.up(name, store, FileSystemForm(recorded=True))
     op = ["PUT", "GET", "HEAD", "LIST", "DELETE"] * 8
     key = ["a/" if o == "LIST" else f"a/k{i // 5}" for i, o in enumerate(op)]
     trace = trace_of(op, key, Pacing("closed", 2), size_bytes=[70_000] * 40, phase=list(range(40)))
     assert lifecycle.around(fs.mount_point / "x") == fs and lifecycle.around(fs.folder) is None
-    target = Target(mount=fs.mount_point, server_pids=fs.pids)
+    target = fs.target_on(store)
+    assert {*fs.pids, *store.target.server_pids} == {*target.server_pids} and len(target.device_pids) >= 1
     run = replay(trace, target, Options(data_path=MOUNT_PATH, verify=1.0, processes=processes_))
     assert run.requests.column("error").null_count == 40, run.requests.column("error")
     assert run.info["left_behind"] == [] and list(fs.mount_point.glob("tailcast-*")) == []
-    assert run.info["cpu"]["server_s"] > 0 and run.info["versions"]["server"] == f"fuse.{name}"
+    assert run.info["cpu"]["server_s"] > 0 and run.info["versions"]["server"] == fs.version
 
 
 def test_faults_of_the_store_below_delay_calls(name: str, tmp_path: Path) -> None:
@@ -204,7 +206,11 @@ def test_faults_of_the_store_below_delay_calls(name: str, tmp_path: Path) -> Non
     (staged,) = run.info["lab_faults"]
     took_s = run.column("end_s") - run.column("arrival_s")
     assert not run.failed.any() and took_s[run.column("arrival_s") < staged["at"] - 0.3].max() < took_s.max()
-    assert took_s.max() > 0.5 and run.info["lab"]["file_system"] == name
+    assert (
+        took_s.max() > 0.5
+        and run.info["lab"]["file_system"]["name"] == name
+        and run.info["lab"]["drives_per_host"] == 1
+    )
 
 
 def test_what_cannot_be_is_refused(on_minio: None, monkeypatch: pytest.MonkeyPatch) -> None:
