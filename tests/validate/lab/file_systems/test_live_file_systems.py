@@ -166,6 +166,21 @@ def test_the_anatomy_of_operations(name: str, tmp_path: Path) -> None:
         file_anatomy(fs, "teleport")
 
 
+def test_a_mount_that_dies_during_an_operation_is_said(on_minio: None) -> None:
+    if kind_of("s3fs").find() is None:
+        pytest.skip("'tailcast lab install s3fs' installs it")
+    fs = lifecycle.up("s3fs", lab.up("minio"), FileSystemForm(recorded=True))
+
+    def kill(line: str) -> None:
+        for pid in fs.running[MOUNT]:
+            os.kill(pid, signal.SIGKILL)
+
+    with pytest.raises(InputError, match=r"s3fs: rename: .*(not connected|abort)"):
+        file_anatomy(fs, "rename", kill)
+    with pytest.raises(InputError, match="s3fs has died"):
+        file_anatomy(fs)
+
+
 def test_delays_come_before_each_exchange(on_minio: None) -> None:
     if kind_of("juicefs").find() is None:
         pytest.skip("'tailcast lab install juicefs' installs it")
