@@ -228,6 +228,30 @@ def test_faults_of_the_store_below_delay_calls(name: str, tmp_path: Path) -> Non
     )
 
 
+def test_commands(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def tailcast(*arguments: str, code: int = 0) -> str:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        said = capsys.readouterr()
+        assert (ended.value.code or 0) == code, said.err
+        return said.err if code else said.out + said.err
+
+    up = json.loads(tailcast("lab", "up", name, "--record", "--drives", "4", "--json"))
+    assert (up["name"], up["up"], up["store"], up["recorded"]) == (name, True, "minio", True)
+    assert up == json.loads(tailcast("lab", "status", "--json")) and lab.status("minio").form.drives == 4  # type: ignore[union-attr]
+    assert "another form" in tailcast("lab", "up", name, code=2)
+    assert "options of juicefs and s3fs" in tailcast("lab", "up", "minio", "--gateway", code=2)
+    table = tmp_path / "table.csv"
+    found = json.loads(tailcast("lab", "file-anatomy", "--only", "stat", "--json", "--out", str(table)))
+    assert [each["operation"] for each in found["operations"]] == ["stat"] and table.exists()
+    assert "add --force" in tailcast("lab", "file-anatomy", "--out", str(table), code=2)
+    assert f"{name} is down" in tailcast("lab", "down") and "minio is up" in tailcast("lab", "status")
+    assert "no file system of the lab is up" in tailcast("lab", "file-anatomy", code=2)
+    assert name in tailcast("lab", "install", name, "minio")
+    assert "minio is down" in tailcast("lab", "down") and not left(name)
+
+
 def test_what_cannot_be_is_refused(on_minio: None, monkeypatch: pytest.MonkeyPatch) -> None:
     store = lab.up("minio")
     for name, form, options, says in (
