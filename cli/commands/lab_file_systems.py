@@ -95,9 +95,8 @@ def print_file_system(fs: FileSystem, state: str, json: bool) -> None:
 def _facts(fs: FileSystem) -> dict[str, object]:
     store = lab.status(fs.store)
     return {
-        "name": fs.name,
-        "up": fs.alive,
         **fs.facts,
+        "up": fs.alive,
         "mount_point": None if fs.form.gateway else str(fs.mount_point),
         "endpoint_url": fs.url(GATEWAY) if fs.form.gateway else None,
         "credentials_file": str(fs.credentials_file) if fs.form.gateway else None,

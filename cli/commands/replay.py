@@ -238,10 +238,11 @@ def _mounted(target: Target, mount: Path) -> tuple[Target, Store | None]:
     """Return a mount as the target, and the store of the lab that it is on, if any."""
     target = replace(target, mount=mount.resolve())
     fs = lifecycle.around(mount)
-    if fs is None:
+    store = None if fs is None else lab.status(fs.store)
+    if fs is None or store is None:
         return target, None
-    pids = target.server_pids or fs.pids
-    return replace(target, server_pids=pids, server_version=fs.version, lab=fs.facts), lab.status(fs.store)
+    found = fs.target_on(store)
+    return replace(found, mount=target.mount, server_pids=target.server_pids or found.server_pids), store
 
 
 def _report(run: Run, options: Options, out: Path | None, json: bool) -> int:

@@ -8,10 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 from traces.errors import InputError
 from traces.tables import atomic_file
 from validate.lab.file_systems.file_system import FileSystem
-from validate.lab.file_systems.operations import OPERATIONS, FileOperation, Place, place_of
+from validate.lab.file_systems.operations import OPERATIONS, FileOperation
+from validate.lab.file_systems.place import Place, place_of
 from validate.lab.file_systems.traffic import Recording, Traffic
 
 _EXPIRES_S = 1.4
@@ -105,14 +108,16 @@ def file_anatomy(
         raise InputError(f"{fs.name} has died; start it again: tailcast lab up {fs.name}")
     recording, found = Recording(fs), []
     wanted = operations_of(fs, only)
-    with place_of(fs) as place:
-        _warm_up(place)
-        for operation in wanted:
-            progress(operation.name)
-            try:
+    name = "preparation"
+    try:
+        with place_of(fs) as place:
+            _warm_up(place)
+            for operation in wanted:
+                progress(name := operation.name)
                 found.append(_observed(fs, operation, place, recording))
-            except OSError as error:
-                raise InputError(f"{fs.name}: {operation.name}: {error.strerror or error}") from error
+    except (OSError, BotoCoreError, ClientError) as error:
+        said = error.strerror if isinstance(error, OSError) else None
+        raise InputError(f"{fs.name}: {name}: {said or error}") from error
     return found
 
 

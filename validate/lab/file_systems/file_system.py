@@ -14,7 +14,7 @@ from validate.lab import processes
 from validate.lab.credentials import PROFILE, Credentials, credentials_in
 from validate.lab.folder import lab_folder
 from validate.lab.mounts import is_mounted
-from validate.lab.store import Progress
+from validate.lab.store import Progress, Store
 from validate.s3.account import Target
 
 MOUNT = "mount"
@@ -121,6 +121,22 @@ class FileSystem:
             raise InputError(f"{self.name} has no gateway")
         return Target(self.url(GATEWAY), PROFILE, self.credentials_file, self.pids, server_version=self.version)
 
+    def target_on(self, store: Store) -> Target:
+        """Return its mount as a target of calls, whose server is all that serves them: its processes and the store's.
+
+        Recorders count as devices, which are neither server nor other load.
+        """
+        below, recorders = store.target, (STORE_RECORDER, METADATA_RECORDER)
+        recording = tuple(pid for server, pids in self.running.items() if server in recorders for pid in pids)
+        return Target(
+            mount=self.mount_point,
+            server_pids=(*self.pids, *below.server_pids),
+            server_version=self.version,
+            store=store.name,
+            lab={**store.facts, "file_system": self.facts},
+            device_pids=(*below.device_pids, *recording),
+        )
+
     def url(self, server: str) -> str:
         """Return the URL of one of its servers."""
         return f"http://127.0.0.1:{self.ports[server]}"
@@ -164,7 +180,7 @@ class FileSystem:
     def facts(self) -> dict[str, object]:
         """What a Run or a table records of it."""
         return {
-            "file_system": self.name,
+            "name": self.name,
             "version": self.version,
             "store": self.store,
             "gateway": self.form.gateway,

@@ -5,16 +5,13 @@ from __future__ import annotations
 import itertools
 import os
 import random
-import secrets
-from collections.abc import Callable, Iterator
-from contextlib import chdir, contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from traces.errors import InputError
 from validate.lab.file_systems.file_system import FileSystem
-from validate.s3.account import Account
+from validate.lab.file_systems.place import GATEWAY_BUCKET, Place
 
 KIB, MIB = 1 << 10, 1 << 20
 SMALL_BYTES = 4 * KIB
@@ -23,66 +20,8 @@ _SEQUENTIAL_BYTES = 256 * MIB
 _WRITE_BYTES = MIB
 _BLOCK_BYTES = 4 * MIB  # JuiceFS's; s3fs has parts of 10 MiB
 _ENTRIES = 25
-_BUCKET = "lab"  # of a gateway
 
 _PATTERN = random.Random(0).randbytes(_WRITE_BYTES)
-
-
-@dataclass
-class Place:
-    """Where the operations are performed.
-
-    Attributes:
-        folder: in the mount, the working folder of the operations, which so do not look up its own path; for a
-            gateway, its name begins the keys.
-        store: a client of the store below.
-        gateway: a client of its gateway; None for a mount.
-        made: files and folders that are removed at the end.
-        descriptor: the file that an operation opened beforehand.
-    """
-
-    fs: FileSystem
-    folder: Path
-    store: Any
-    gateway: Any = None
-    made: list[Path] = field(default_factory=list)
-    descriptor: int = -1
-    _numbers: Iterator[int] = field(default_factory=itertools.count)
-
-    def new(self) -> Path:
-        """Return the path of a file that does not exist yet, in the folder of the operations."""
-        path = Path(f"f{next(self._numbers)}")
-        self.made.append(path)
-        return path
-
-    @property
-    def last(self) -> Path:
-        """The path returned last."""
-        return self.made[-1]
-
-    @property
-    def key(self) -> str:
-        """The same as the key of an object."""
-        return f"{self.folder.name}-{self.last}"
-
-    def close(self) -> None:
-        """Close the file that was opened beforehand."""
-        if self.descriptor >= 0:
-            os.close(self.descriptor)
-            self.descriptor = -1
-
-    def remove(self) -> None:
-        """Remove all that was made."""
-        self.close()
-        for path in reversed(self.made):
-            if self.gateway is not None:
-                self.gateway.delete_object(Bucket=_BUCKET, Key=f"{self.folder.name}-{path}")
-            elif path.is_dir():
-                for entry in path.iterdir():
-                    entry.unlink()
-                path.rmdir()
-            else:
-                path.unlink(missing_ok=True)
 
 
 Act = Callable[[Place], object]
@@ -112,29 +51,6 @@ class FileOperation:
     def is_for(self, fs: FileSystem) -> bool:
         """Whether a file system has it."""
         return self.through_gateway == fs.form.gateway and (not self.kinds or fs.name in self.kinds)
-
-
-@contextmanager
-def place_of(fs: FileSystem) -> Iterator[Place]:
-    """Yield the place of operations on a file system; what they have made is removed at the end."""
-    gateway = Account(fs.gateway_target).buckets if fs.form.gateway else None
-    folder = fs.mount_point / f"anatomy-{secrets.token_hex(4)}"
-    place = Place(fs, folder, Account(fs.store_target).buckets, gateway)
-    if gateway is not None:
-        try:
-            yield place
-        finally:
-            place.remove()
-        return
-    folder.mkdir()
-    try:
-        with chdir(folder):
-            try:
-                yield place
-            finally:
-                place.remove()
-    finally:
-        folder.rmdir()
 
 
 def write(path: Path, size_bytes: int, sync: bool = False) -> None:
@@ -238,7 +154,7 @@ def _list(place: Place) -> None:
 
 
 def _put(place: Place) -> None:
-    place.gateway.put_object(Bucket=_BUCKET, Key=place.key, Body=_PATTERN[:SMALL_BYTES])
+    place.gateway.put_object(Bucket=GATEWAY_BUCKET, Key=place.key, Body=_PATTERN[:SMALL_BYTES])
 
 
 def _put_new(place: Place) -> None:
@@ -247,15 +163,15 @@ def _put_new(place: Place) -> None:
 
 
 def _head(place: Place) -> None:
-    place.gateway.head_object(Bucket=_BUCKET, Key=place.key)
+    place.gateway.head_object(Bucket=GATEWAY_BUCKET, Key=place.key)
 
 
 def _get(place: Place) -> None:
-    place.gateway.get_object(Bucket=_BUCKET, Key=place.key)["Body"].read()
+    place.gateway.get_object(Bucket=GATEWAY_BUCKET, Key=place.key)["Body"].read()
 
 
 def _delete(place: Place) -> None:
-    place.gateway.delete_object(Bucket=_BUCKET, Key=place.key)
+    place.gateway.delete_object(Bucket=GATEWAY_BUCKET, Key=place.key)
 
 
 def _open(place: Place) -> None:

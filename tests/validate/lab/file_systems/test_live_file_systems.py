@@ -32,7 +32,7 @@ from validate.lab.mounts import mounted_below
 from validate.mount.mount_path import MOUNT as MOUNT_PATH
 from validate.replay.plan import Options
 from validate.replay.replay import replay
-from validate.s3.account import Account, Target
+from validate.s3.account import Account
 
 pytestmark = [pytest.mark.live, pytest.mark.clock]
 
@@ -166,6 +166,21 @@ def test_the_anatomy_of_operations(name: str, tmp_path: Path) -> None:
         file_anatomy(fs, "teleport")
 
 
+def test_a_mount_that_dies_during_an_operation_is_said(on_minio: None) -> None:
+    if kind_of("s3fs").find() is None:
+        pytest.skip("'tailcast lab install s3fs' installs it")
+    fs = lifecycle.up("s3fs", lab.up("minio"), FileSystemForm(recorded=True))
+
+    def kill(line: str) -> None:
+        for pid in fs.running[MOUNT]:
+            os.kill(pid, signal.SIGKILL)
+
+    with pytest.raises(InputError, match=r"s3fs: rename: .*(not connected|abort)"):
+        file_anatomy(fs, "rename", kill)
+    with pytest.raises(InputError, match="s3fs has died"):
+        file_anatomy(fs)
+
+
 def test_delays_come_before_each_exchange(on_minio: None) -> None:
     if kind_of("juicefs").find() is None:
         pytest.skip("'tailcast lab install juicefs' installs it")
@@ -180,16 +195,18 @@ def test_delays_come_before_each_exchange(on_minio: None) -> None:
 
 @pytest.mark.parametrize("processes_", [1, 2])
 def test_a_replay_on_a_mount(name: str, processes_: int) -> None:
-    fs = lifecycle.up(name, lab.up("minio"))
+    store = lab.up("minio")
+    fs = lifecycle.up(name, store, FileSystemForm(recorded=True))
     op = ["PUT", "GET", "HEAD", "LIST", "DELETE"] * 8
     key = ["a/" if o == "LIST" else f"a/k{i // 5}" for i, o in enumerate(op)]
     trace = trace_of(op, key, Pacing("closed", 2), size_bytes=[70_000] * 40, phase=list(range(40)))
     assert lifecycle.around(fs.mount_point / "x") == fs and lifecycle.around(fs.folder) is None
-    target = Target(mount=fs.mount_point, server_pids=fs.pids)
+    target = fs.target_on(store)
+    assert {*fs.pids, *store.target.server_pids} == {*target.server_pids} and len(target.device_pids) >= 1
     run = replay(trace, target, Options(data_path=MOUNT_PATH, verify=1.0, processes=processes_))
     assert run.requests.column("error").null_count == 40, run.requests.column("error")
     assert run.info["left_behind"] == [] and list(fs.mount_point.glob("tailcast-*")) == []
-    assert run.info["cpu"]["server_s"] > 0 and run.info["versions"]["server"] == f"fuse.{name}"
+    assert run.info["cpu"]["server_s"] > 0 and run.info["versions"]["server"] == fs.version
 
 
 def test_faults_of_the_store_below_delay_calls(name: str, tmp_path: Path) -> None:
@@ -204,7 +221,35 @@ def test_faults_of_the_store_below_delay_calls(name: str, tmp_path: Path) -> Non
     (staged,) = run.info["lab_faults"]
     took_s = run.column("end_s") - run.column("arrival_s")
     assert not run.failed.any() and took_s[run.column("arrival_s") < staged["at"] - 0.3].max() < took_s.max()
-    assert took_s.max() > 0.5 and run.info["lab"]["file_system"] == name
+    assert (
+        took_s.max() > 0.5
+        and run.info["lab"]["file_system"]["name"] == name
+        and run.info["lab"]["drives_per_host"] == 1
+    )
+
+
+def test_commands(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def tailcast(*arguments: str, code: int = 0) -> str:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        said = capsys.readouterr()
+        assert (ended.value.code or 0) == code, said.err
+        return said.err if code else said.out + said.err
+
+    up = json.loads(tailcast("lab", "up", name, "--record", "--drives", "4", "--json"))
+    assert (up["name"], up["up"], up["store"], up["recorded"]) == (name, True, "minio", True)
+    assert up == json.loads(tailcast("lab", "status", "--json")) and lab.status("minio").form.drives == 4  # type: ignore[union-attr]
+    assert "another form" in tailcast("lab", "up", name, code=2)
+    assert "options of juicefs and s3fs" in tailcast("lab", "up", "minio", "--gateway", code=2)
+    table = tmp_path / "table.csv"
+    found = json.loads(tailcast("lab", "file-anatomy", "--only", "stat", "--json", "--out", str(table)))
+    assert [each["operation"] for each in found["operations"]] == ["stat"] and table.exists()
+    assert "add --force" in tailcast("lab", "file-anatomy", "--out", str(table), code=2)
+    assert f"{name} is down" in tailcast("lab", "down") and "minio is up" in tailcast("lab", "status")
+    assert "no file system of the lab is up" in tailcast("lab", "file-anatomy", code=2)
+    assert name in tailcast("lab", "install", name, "minio")
+    assert "minio is down" in tailcast("lab", "down") and not left(name)
 
 
 def test_what_cannot_be_is_refused(on_minio: None, monkeypatch: pytest.MonkeyPatch) -> None:
