@@ -29,6 +29,8 @@ class Operation:
             as it is.
         target: ``object``: it names one object; ``path``: a bucket, prefix or directory.
         is_idempotent: whether a repetition leaves the store as the first request did (RFC 9110, 9.2.2).
+        once: whether it fails if it is repeated, because it found its object or path absent, or the other way round.
+        names_two: whether it names a second object or path, which exists afterwards.
     """
 
     name: str
@@ -36,6 +38,8 @@ class Operation:
     effect: Literal["creates", "changes", "removes"] | None = None
     target: Literal["object", "path"] = "object"
     is_idempotent: bool = True
+    once: bool = False
+    names_two: bool = False
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Z][A-Z0-9_]*", self.name):
@@ -76,8 +80,26 @@ class Operation:
         """Whether it names one object."""
         return self.target == "object"
 
+    @property
+    def names_own(self) -> bool:
+        """Whether each such request of a workload needs an object or path of its own."""
+        return self.removes or self.once
 
-Property = Literal["reads", "writes", "moves_bytes", "creates", "removes", "changes", "names_object", "is_idempotent"]
+    @property
+    def creates_empty(self) -> bool:
+        """Whether the object exists afterwards without content."""
+        return self.creates and not self.moves_bytes and not self.names_two
+
+    @property
+    def has_range(self) -> bool:
+        """Whether the payload may be a range of the object; that of an append, which has no offset, is none."""
+        return self.moves_bytes and not self.creates and self.is_idempotent
+
+
+Property = Literal[
+    "reads", "writes", "moves_bytes", "creates", "removes", "changes", "names_object", "is_idempotent", "names_two",
+    "names_own", "creates_empty", "has_range",
+]  # fmt: skip
 
 OPERATIONS: list[Operation] = []
 """All operations; tables and arrays refer to one by its index here."""
@@ -137,19 +159,19 @@ S3Op = Annotated[str, OneOf(lambda: S3)]
 """The name of an operation of S3."""
 
 for _operation in (
-    Operation("COPY", effect="creates"),  # of an object or a range by the store itself; its size is what is copied
-    Operation("CREATE", effect="creates", is_idempotent=False),  # an empty file, which is open then
+    Operation("COPY", effect="creates", names_two=True),  # by the store itself; its size is what is copied
+    Operation("CREATE", effect="creates", is_idempotent=False, once=True),  # an empty file, which is open then
     Operation("OPEN"),
     Operation("READ", "read"),
     Operation("WRITE", "written", "changes"),
     Operation("FSYNC"),
     Operation("CLOSE"),
-    Operation("RENAME", effect="changes", is_idempotent=False),
-    Operation("UNLINK", effect="removes", is_idempotent=False),
+    Operation("RENAME", effect="changes", is_idempotent=False, once=True, names_two=True),
+    Operation("UNLINK", effect="removes", is_idempotent=False, once=True),
     Operation("STAT"),
     Operation("SETATTR", effect="changes"),
     Operation("READDIR", target="path"),
-    Operation("MKDIR", effect="changes", target="path", is_idempotent=False),
+    Operation("MKDIR", effect="changes", target="path", is_idempotent=False, once=True),
 ):
     register(_operation)
 

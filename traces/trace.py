@@ -42,8 +42,8 @@ TRACE_SCHEMA = pa.schema([
     pa.field("bucket", LABEL, nullable=False),
     pa.field("key", LABEL, nullable=False),
     pa.field("size_bytes", pa.int64(), nullable=False),  # of the object
-    pa.field("range_start_bytes", pa.int64()),  # ranged GET only
-    pa.field("range_bytes", pa.int64()),  # ranged GET only
+    pa.field("range_start_bytes", pa.int64()),  # of a GET, READ or WRITE of a range; null: of all of the object
+    pa.field("range_bytes", pa.int64()),
     pa.field("client", pa.int32()),  # if recorded in the log
 ])  # fmt: skip
 
@@ -183,13 +183,18 @@ class Trace:
 
     @cached_property
     def transfer_bytes(self) -> NDArray[np.int64]:
-        """Payload of each request, shape (requests,): the object or its range if the operation moves bytes, else 0."""
+        """Payload of each request, shape (requests,): the object or its range if the operation moves bytes, else 0.
+
+        What is read ends with the object; what is written may lie beyond its end.
+        """
         size = self.size_bytes
-        ranged = self.table.column("range_bytes")
-        if ranged.null_count < len(ranged):
-            wanted = ranged.fill_null(-1).to_numpy()
+        length = self.table.column("range_bytes")
+        if length.null_count < len(length):
+            wanted = length.fill_null(-1).to_numpy()
             start = self.table.column("range_start_bytes").fill_null(0).to_numpy()
-            size = np.where(wanted >= 0, np.clip(size - start, 0, wanted), size)
+            extends = rows_that(self.op, "writes") & rows_that(self.op, "has_range")
+            ranged = np.where(extends, wanted, np.clip(size - start, 0, wanted))
+            size = np.where(wanted >= 0, ranged, size)
         result: NDArray[np.int64] = np.where(rows_that(self.op, "moves_bytes"), size, 0)
         return result
 

@@ -141,12 +141,12 @@ def _written_then_read(trace: Trace) -> bool:
 
 def _ranges(trace: Trace) -> dict[str, Any]:
     length = trace.table.column("range_bytes")
-    reads = rows_that(trace.op, "reads")
-    ranged = length.is_valid().to_numpy() & reads
+    possible = rows_that(trace.op, "has_range")
+    ranged = length.is_valid().to_numpy() & possible
     if not ranged.any():
         return {}
     requested = length.fill_null(0).to_numpy()[ranged]
-    fraction = float(ranged.sum() / reads.sum())
+    fraction = float(ranged.sum() / possible.sum())
     sizes = fit_sizes(requested, np.arange(len(requested)))
     return {"ranges": {"fraction": fraction, "size": sizes.model_dump(exclude_unset=True)}}
 

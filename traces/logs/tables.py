@@ -127,5 +127,7 @@ def _requested_bytes(rows: pa.Table, size_bytes: NDArray[np.int64], failed: pa.C
     start = rows.column("range_start_bytes").fill_null(0).to_numpy()
     wanted = rows.column("range_bytes").fill_null(np.iinfo(np.int64).max).to_numpy()
     ranged = np.clip(size_bytes - start, 0, wanted)
-    moved = np.where(rows_that(op, "reads"), ranged, np.where(rows_that(op, "writes"), size_bytes, 0))
+    written = np.where(rows_that(op, "has_range"), rows.column("range_bytes").fill_null(-1).to_numpy(), -1)
+    written = np.where(written < 0, size_bytes, written)
+    moved = np.where(rows_that(op, "reads"), ranged, np.where(rows_that(op, "writes"), written, 0))
     return pa.array(np.where(failed.to_numpy(), 0, moved))

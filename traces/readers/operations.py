@@ -89,4 +89,4 @@ def any_operation() -> dict[str, str]:
     But for names of file operations that formats have for those of objects, such as "read".
     """
     own = {op.lower(): op for op in OPS}
-    return own | _IN_FORMATS | {name: op for name, op in own.items() if op not in FILE}
+    return {**own, **_IN_FORMATS, **{name: op for name, op in own.items() if op not in FILE}}
