@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from traces.operations import FILE, OPS, rows_that
+from traces.operations import FILE, OPS, ops_that, rows_that
 from traces.random_streams import mixed, stream_id, uniforms
 from traces.tables import label
-from traces.trace import GROUP_FIELD, TRACE_SCHEMA, Pacing, Trace
+from traces.trace import GROUP_FIELD, TARGET_FIELD, TRACE_SCHEMA, Pacing, Trace
 from traces.workload.arrivals import arrival_times
 from traces.workload.distributions import Floats
 from traces.workload.keys import Indices, Keys, WriteOnceReadOnce
@@ -35,8 +35,8 @@ def generate(workload: Workload, seed: int) -> Trace:
     Keys are called ``object-0000000000`` and so on (``put-object-…`` for objects of PUTs alone), buckets ``bucket-0``
     and so on. If there are operations of file systems, keys are files such as ``directory-0000000/file-0000000000``.
     The dictionary contains only keys that some request names. The size and bucket of an object are functions of the
-    index of its key; a file is empty when it is created. With `ReuseKeys`, operations on one object come in their
-    order.
+    index of its key; a file is empty when it is created. The second key of a RENAME or COPY is the first one with
+    ``-rename`` or ``-copy``. With `ReuseKeys`, operations on one object come in their order.
 
     With groups of clients, the rows of each are those of its own workload with a seed of its own (`group_seed`), in
     buckets called ``NAME-0`` and so on. The rows of closed loops come first, then those of open loops by arrival.
@@ -51,7 +51,7 @@ def generate(workload: Workload, seed: int) -> Trace:
     tables = [
         table.append_column(GROUP_FIELD, label(np.zeros(len(table), np.int32), [name])) for name, (table, _) in ordered
     ]
-    merged = pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+    merged = pa.concat_tables(tables, promote_options="default").unify_dictionaries().combine_chunks()
     merged = merged.take(np.argsort(merged.column("arrival_s").to_numpy(), kind="stable"))
     if workload.total_rate is None:
         groups = tuple((name, pacing) for name, (_, pacing) in found.items())
@@ -87,7 +87,10 @@ def _requests(workload: ClientGroup, seed: int, buckets: str) -> tuple[pa.Table,
     if workload.ranges is not None:
         columns += workload.ranges.columns(seed, op, key.indices.to_numpy(), size_bytes)
     columns += [pa.nulls(count, TRACE_SCHEMA.field(i).type) for i in range(len(columns), len(TRACE_SCHEMA))]
-    return pa.table(columns, schema=TRACE_SCHEMA), pacing
+    table = pa.table(columns, schema=TRACE_SCHEMA)
+    if any(name in ops_that("names_two") for name in workload.ops_of_part):
+        table = table.append_column(TARGET_FIELD, _targets(op, key))
+    return table, pacing
 
 
 def _think_times(workload: ClientGroup, seed: int, count: int) -> Floats:
@@ -183,6 +186,17 @@ def _named(
     names = [named.format(k, k // PAGE) for k in distinct.tolist()] + [page.format(p) for p in prefixes.tolist()]
     names += [_NEW_DIRECTORY.format(i) for i in range(int((lists & new).sum()))]
     return place, index, np.concatenate([drawn, np.zeros(len(names) - len(drawn), np.int64)])[index], names
+
+
+def _targets(op: NDArray[np.int32], key: pa.DictionaryArray) -> pa.DictionaryArray:
+    """Return the second key of each request that names two: the first one with the operation after it."""
+    rows = np.flatnonzero(rows_that(op, "names_two"))
+    pairs, place = np.unique(key.indices.to_numpy()[rows] * np.int64(len(OPS)) + op[rows], return_inverse=True)
+    names, ops = key.dictionary.take(pa.array(pairs // len(OPS))).to_pylist(), (pairs % len(OPS)).tolist()
+    index = np.full(len(op), -1, np.int32)
+    index[rows] = place
+    targets = pa.array([f"{name}-{OPS[i].lower()}" for name, i in zip(names, ops, strict=True)], pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(index, mask=index < 0), targets)
 
 
 def _used(index: NDArray[np.int64], names: list[str]) -> pa.DictionaryArray:
