@@ -56,6 +56,7 @@ def import_logs(
     *,
     format: str | None = None,
     columns: Columns | None = None,
+    below: str | None = None,
     zone: str = "UTC",
     strict: bool = False,
     anonymise: bool = False,
@@ -76,6 +77,7 @@ def import_logs(
         out: file of the Trace: CSV if the name ends in ``.csv``, else parquet.
         format: name of the format of all files (default: detected for each file).
         columns: layout of the format ``csv``.
+        below: directory whose files are read of the format ``strace`` (default: all but those of the system).
         zone: time zone of times without one: ``UTC``, ``Europe/Berlin``, ``+02:00``.
         strict: whether a row that cannot be read is an error.
         anonymise: whether to replace buckets and keys by keyed hashes, and to drop file names and error texts.
@@ -101,7 +103,7 @@ def import_logs(
             scratch = Path(folder)
             found = inputs(files, scratch, zone)
             sources = found.sources
-            formats = formats_of(sources, format, columns)
+            formats = formats_of(sources, format, columns, below)
             log = LogRecords(scratch)
             report = read_logs(sources, formats, log, strict, progress)
             origin = replace(_origin(log, sources, formats, zone), anonymised=anonymise, spread=spread)

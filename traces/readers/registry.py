@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from traces.readers.applications import strace
 from traces.readers.formats import Format
 from traces.readers.proxies import caddy, envoy, haproxy, nginx, nginx_json, traefik
 from traces.readers.stores import (
@@ -55,6 +56,7 @@ FORMATS: tuple[Format, ...] = (
     nginx_json.FORMAT,
     juicefs.FORMAT,
     juicefs_files.FORMAT,
+    strace.FORMAT,
     ibm_object_store.FORMAT,
     twitter_cache_trace.FORMAT,
     libcachesim_csv.FORMAT,

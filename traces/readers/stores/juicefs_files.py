@@ -2,7 +2,7 @@
 
 Layout: see `juicefs_calls`. A flush, which each close makes, is an FSYNC, and the release of the open file its CLOSE;
 lookup and getattr are STATs, a truncation is a SETATTR, mknod a CREATE. Keys are paths as far as lookups, creations
-and renames before have told them, else inode numbers; handles are those of the open files (of one mount; the SDK has
+and renames before show them, else inode numbers; handles are those of the open files (of one mount; the SDK has
 none). A read or write of the SDK that names no offset is taken to begin at 0. Renames and copies have a second key.
 Other operations, further pages of directories and the files that JuiceFS itself serves are left out.
 """
@@ -80,7 +80,7 @@ class Named(NamedTuple):
 
 
 class Paths:
-    """The paths of inodes, as far as earlier calls have told them."""
+    """The paths of inodes, as far as earlier calls show them."""
 
     def __init__(self) -> None:
         self._path: dict[int, str] = {_ROOT: ""}
@@ -274,14 +274,14 @@ def _layout(paths: Paths) -> Layout:
     )  # fmt: skip
 
 
-def _parse(path: Path) -> Parse:
+def _parse(_: Path) -> Parse:
     """Return the function that parses the blocks of a file in their order."""
     return parser(_layout(Paths()))
 
 
 FORMAT = Format(
     "juicefs-files",
-    "JuiceFS access log as operations on files (chosen with --format)",
+    "JuiceFS access log, as operations on files",
     True,
     lambda head: False,
     in_turn(_parse),
