@@ -13,7 +13,7 @@ from models.network.network import Network
 from sim.engine.outcome import Failure, Outcome
 from traces.run import CRITICAL_PATH_SCHEMA, EARLIER_ATTEMPTS, STATION_SCHEMA
 from traces.tables import label
-from traces.trace import GROUP_FIELD, Trace
+from traces.trace import Trace, optional_columns
 
 _RESPONSES: dict[Failure, tuple[int, str | None]] = {
     Failure.NONE: (200, None),
@@ -31,7 +31,7 @@ def request_table(trace: Trace, requests: Requests, outcome: Outcome) -> pa.Tabl
     ended = np.flatnonzero(np.isfinite(outcome.end_s))
     rows = _trace_rows(requests, outcome.client)[ended]
     start_s, first_byte_s = outcome.start_s[ended], outcome.first_byte_s[ended]
-    named = ["op", "bucket", "key", "size_bytes", *([GROUP_FIELD.name] if trace.groups else [])]
+    named = ["op", "bucket", "key", "size_bytes", *optional_columns(trace.table)]
     requested = trace.table.select(named).take(pa.array(rows))
     is_open = outcome.client[ended] < 0
     return pa.table({

@@ -21,6 +21,7 @@ OF_OTHER_PROGRAMS = {
         *("--branch", "--error-unmatch", "--git-dir", "--no-ahead-behind", "--porcelain"),  # git
         *("--untracked-files", "--work-tree"),
     },
+    "traces/benchmarks/command_line.py": {"--np", "--ntasks"},  # mpirun, srun
     "traces/readers/tools/elbencho.py": {"--opslog"},
     "traces/readers/stores/minio_trace.py": {"--json"},  # mc admin trace
     "validate/lab/box/packages.py": {"--no-install-recommends"},  # apt-get

@@ -31,6 +31,8 @@ class Operation:
         target: ``object``: it names one object; ``path``: a bucket, prefix or directory.
         is_idempotent: whether a repetition leaves the store as the first request did (RFC 9110, 9.2.2).
         copies: whether the store itself reads the bytes of the object and writes them, without a payload.
+        once: whether it fails if it is repeated, because it found its object or path absent, or the other way round.
+        names_two: whether it names a second object or path, which exists afterwards.
     """
 
     name: str
@@ -39,6 +41,8 @@ class Operation:
     target: Literal["object", "path"] = "object"
     is_idempotent: bool = True
     copies: bool = False
+    once: bool = False
+    names_two: bool = False
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Z][A-Z0-9_]*", self.name):
@@ -79,9 +83,25 @@ class Operation:
         """Whether it names one object."""
         return self.target == "object"
 
+    @property
+    def names_own(self) -> bool:
+        """Whether each such request of a workload needs an object or path of its own."""
+        return self.removes or self.once
+
+    @property
+    def creates_empty(self) -> bool:
+        """Whether the object exists afterwards without content."""
+        return self.creates and not self.moves_bytes and not self.names_two
+
+    @property
+    def has_range(self) -> bool:
+        """Whether the payload may be a range of the object; that of an append, which has no offset, is none."""
+        return self.moves_bytes and not self.creates and self.is_idempotent
+
 
 Property = Literal[
-    "reads", "writes", "moves_bytes", "creates", "removes", "changes", "names_object", "is_idempotent", "copies"
+    "reads", "writes", "moves_bytes", "creates", "removes", "changes", "names_object", "is_idempotent", "names_two",
+    "names_own", "creates_empty", "has_range", "copies",
 ]  # fmt: skip
 
 OPERATIONS: list[Operation] = []
@@ -142,19 +162,21 @@ S3Op = Annotated[str, OneOf(lambda: S3)]
 """The name of an operation of S3."""
 
 for _operation in (
-    Operation("COPY", effect="creates", copies=True),  # its size is what is copied; with a range: a part of an upload
-    Operation("CREATE", effect="creates", is_idempotent=False),  # an empty file, which is open then
+    Operation(
+        "COPY", effect="creates", copies=True, names_two=True
+    ),  # its size is what is copied; with a range: a part
+    Operation("CREATE", effect="creates", is_idempotent=False, once=True),  # an empty file, which is open then
     Operation("OPEN"),
     Operation("READ", "read"),
     Operation("WRITE", "written", "changes"),
     Operation("FSYNC"),
     Operation("CLOSE"),
-    Operation("RENAME", effect="changes", is_idempotent=False),
-    Operation("UNLINK", effect="removes", is_idempotent=False),
+    Operation("RENAME", effect="changes", is_idempotent=False, once=True, names_two=True),
+    Operation("UNLINK", effect="removes", is_idempotent=False, once=True),
     Operation("STAT"),
     Operation("SETATTR", effect="changes"),
     Operation("READDIR", target="path"),
-    Operation("MKDIR", effect="changes", target="path", is_idempotent=False),
+    Operation("MKDIR", effect="changes", target="path", is_idempotent=False, once=True),
 ):
     register(_operation)
 

@@ -18,7 +18,7 @@ from traces.provenance import CodeVersion, code_version
 from traces.run_files import RUN_FILES, read_info, write_info
 from traces.spec.suggestions import did_you_mean_file
 from traces.tables import LABEL, atomic_folder, codes, conform, read_parquet, require, with_column, write_parquet
-from traces.trace import GROUP_FIELD, TRACE_SCHEMA, Pacing, Trace, group_codes, group_names, with_group
+from traces.trace import TRACE_SCHEMA, Pacing, Trace, group_codes, group_names, optional_columns, with_optional
 
 KINDS = ("simulated", "measured")
 
@@ -128,7 +128,7 @@ class Run:
             # Clients that never have two attempts in progress need not record which one won.
             won = pc.if_else(requests.column("error").is_null(), requests.column("attempts"), 0)
             requests = requests.append_column("winner", won)
-        requests = conform(requests, with_group(RUN_SCHEMA, requests), source)
+        requests = conform(requests, with_optional(RUN_SCHEMA, requests.column_names), source)
         op = codes(requests.column("op"), OPS)
         require(op >= 0, source, "op", f"allowed are {', '.join(OPS)}", requests.column("op"))
         start, end = requests.column("start_s").to_numpy(), requests.column("end_s").to_numpy()
@@ -308,7 +308,7 @@ def trace_of_run(run: Run) -> Trace:
         return run.trace
     requests = run.requests.take(pa.array(np.argsort(run.column("arrival_s"), kind="stable")))
     arrival = requests.column("arrival_s").to_numpy()
-    named = ["op", "bucket", "key", "size_bytes", "client", *([GROUP_FIELD.name] if run.groups else [])]
+    named = ["op", "bucket", "key", "size_bytes", "client", *optional_columns(run.requests)]
     columns = {name: requests.column(name) for name in named}
     columns["arrival_s"] = pa.array(arrival - arrival[:1])
     columns |= {"think_s": pa.array(np.zeros(len(run))), "phase": pa.array(np.zeros(len(run), np.int32))}

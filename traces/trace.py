@@ -7,7 +7,7 @@ import csv
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -15,11 +15,12 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
 from traces.errors import InputError
-from traces.operations import OPS, rows_that
+from traces.operations import OPS, ops_that, rows_that
 from traces.origin import Origin
 from traces.spec.suggestions import no_such_file
 from traces.tables import (
@@ -31,6 +32,7 @@ from traces.tables import (
     parquet_writer,
     read_parquet,
     require,
+    with_column,
     with_metadata,
 )
 
@@ -42,12 +44,17 @@ TRACE_SCHEMA = pa.schema([
     pa.field("bucket", LABEL, nullable=False),
     pa.field("key", LABEL, nullable=False),
     pa.field("size_bytes", pa.int64(), nullable=False),  # of the object
-    pa.field("range_start_bytes", pa.int64()),  # ranged GET only
-    pa.field("range_bytes", pa.int64()),  # ranged GET only
+    pa.field("range_start_bytes", pa.int64()),  # of a GET, READ or WRITE of a range; null: of all of the object
+    pa.field("range_bytes", pa.int64()),
     pa.field("client", pa.int32()),  # if recorded in the log
 ])  # fmt: skip
 
-GROUP_FIELD = pa.field("group", LABEL)  # of clients; the column exists only if the workload has groups
+GROUP_FIELD = pa.field("group", LABEL)  # of clients, if the workload has groups
+TARGET_FIELD = pa.field("target", LABEL)  # second key, which exists afterwards: of a RENAME or COPY
+HANDLE_FIELD = pa.field("handle", pa.int64())  # operations with the same one are on the same open file
+
+OPTIONAL_FIELDS = (GROUP_FIELD, TARGET_FIELD, HANDLE_FIELD)
+"""Columns that a Trace or a Run has only if they are used."""
 
 CSV_MARK = "# tailcast-trace "
 """The start of the first line of a Trace in CSV; pacing and origin follow as JSON."""
@@ -117,7 +124,7 @@ class Trace:
         Raises:
             InputError: the columns do not match `TRACE_SCHEMA`, a value is out of range, or open-loop arrivals descend.
         """
-        table = conform(table, with_group(TRACE_SCHEMA, table), source)
+        table = conform(table, with_optional(TRACE_SCHEMA, table.column_names), source)
         for column in ("arrival_s", "think_s"):
             values = table.column(column).to_numpy()
             require(np.isfinite(values) & (values >= 0), source, column, "it must be at least 0", table.column(column))
@@ -132,6 +139,14 @@ class Trace:
         phase = table.column("phase").to_numpy()
         ascending = np.concatenate([[True], np.diff(phase) >= 0]) if len(phase) else np.empty(0, bool)
         require(ascending, source, "phase", "phases must not descend", table.column("phase"))
+        if HANDLE_FIELD.name in table.column_names:
+            handle = table.column(HANDLE_FIELD.name)
+            require(handle.fill_null(0).to_numpy() >= 0, source, "handle", "it must be at least 0", handle)
+        if TARGET_FIELD.name in table.column_names:
+            target = table.column(TARGET_FIELD.name)
+            fits = rows_that(op, "names_two") | target.is_null().to_numpy()
+            rule = f"only {' and '.join(ops_that('names_two'))} have a second key"
+            require(fits, source, "target", rule, target)
         if pacing.groups and set(group_names(table)) - {name for name, _ in pacing.groups}:
             raise InputError(f"{source}: column 'group' has a group that the pacing does not have")
         return Trace(table, pacing, origin)
@@ -177,19 +192,32 @@ class Trace:
         return group_codes(self.table, self.groups)
 
     @cached_property
+    def handle(self) -> NDArray[np.int64]:
+        """The open file that each request is on, shape (requests,); -1: none is known."""
+        if HANDLE_FIELD.name not in self.table.column_names:
+            return np.full(len(self), -1, np.int64)
+        values: NDArray[np.int64] = self.table.column(HANDLE_FIELD.name).fill_null(-1).to_numpy()
+        return values
+
+    @cached_property
     def size_bytes(self) -> NDArray[np.int64]:
         """Size of the object that each request names, shape (requests,)."""
         return self._numbers("size_bytes")
 
     @cached_property
     def transfer_bytes(self) -> NDArray[np.int64]:
-        """Payload of each request, shape (requests,): the object or its range if the operation moves bytes, else 0."""
+        """Payload of each request, shape (requests,): the object or its range if the operation moves bytes, else 0.
+
+        What is read ends with the object; what is written may lie beyond its end.
+        """
         size = self.size_bytes
-        ranged = self.table.column("range_bytes")
-        if ranged.null_count < len(ranged):
-            wanted = ranged.fill_null(-1).to_numpy()
+        length = self.table.column("range_bytes")
+        if length.null_count < len(length):
+            wanted = length.fill_null(-1).to_numpy()
             start = self.table.column("range_start_bytes").fill_null(0).to_numpy()
-            size = np.where(wanted >= 0, np.clip(size - start, 0, wanted), size)
+            extends = rows_that(self.op, "writes") & rows_that(self.op, "has_range")
+            ranged = np.where(extends, wanted, np.clip(size - start, 0, wanted))
+            size = np.where(wanted >= 0, ranged, size)
         result: NDArray[np.int64] = np.where(rows_that(self.op, "moves_bytes"), size, 0)
         return result
 
@@ -214,7 +242,8 @@ class Trace:
         Raises:
             InputError: the file cannot be written.
         """
-        with trace_writer(path, self.pacing, self.origin, with_group(TRACE_SCHEMA, self.table)) as write:
+        schema = with_optional(TRACE_SCHEMA, self.table.column_names)
+        with trace_writer(path, self.pacing, self.origin, schema) as write:
             write(self.table)
 
     @staticmethod
@@ -240,9 +269,14 @@ class Trace:
             raise
 
 
-def with_group(schema: pa.Schema, table: pa.Table) -> pa.Schema:
-    """Return the schema of a table that may have the column of groups."""
-    return schema.append(GROUP_FIELD) if GROUP_FIELD.name in table.column_names else schema
+def with_optional(schema: pa.Schema, names: Collection[str]) -> pa.Schema:
+    """Return the schema with those of `OPTIONAL_FIELDS` that are named."""
+    return pa.schema([*schema, *(field for field in OPTIONAL_FIELDS if field.name in names)])
+
+
+def optional_columns(table: pa.Table) -> list[str]:
+    """Return the names of the columns of `OPTIONAL_FIELDS` that a table has."""
+    return [field.name for field in OPTIONAL_FIELDS if field.name in table.column_names]
 
 
 def group_names(table: pa.Table) -> tuple[str, ...]:
@@ -338,7 +372,7 @@ def _read_parquet(path: Path) -> Trace:
 
 def _read_csv(path: Path) -> Trace:
     pacing, origin, header, begin = Pacing(), None, "", 0
-    plain = {f.name: pa.string() if f.type == LABEL else f.type for f in (*TRACE_SCHEMA, GROUP_FIELD)}
+    plain = {f.name: pa.string() if f.type == LABEL else f.type for f in (*TRACE_SCHEMA, *OPTIONAL_FIELDS)}
     convert = pacsv.ConvertOptions(column_types=plain, strings_can_be_null=False)
     parse = pacsv.ParseOptions(newlines_in_values=True)
     try:
@@ -365,6 +399,9 @@ def _read_csv(path: Path) -> Trace:
         else:
             column = pa.array(["bucket"] * len(table)) if field.name == "bucket" else pa.array(np.zeros(len(table)))
         table = table.append_column(field.name, column)
+    if TARGET_FIELD.name in table.column_names:
+        target = table.column(TARGET_FIELD.name)
+        table = with_column(table, TARGET_FIELD.name, pc.if_else(pc.equal(target, ""), None, target))
     return Trace.of(table, pacing, str(path), origin)
 
 

@@ -52,7 +52,7 @@ Slot = Callable[[int], bytes]
 
 def samples(format: Format) -> list[Path]:
     """The samples that are in the format, the plainest (of the shortest name) first."""
-    found = [path for path, name in _formats().items() if name == format.name]
+    found = [path for path, name in _formats().items() if name == (format.of or format.name)]
     return sorted(found, key=lambda path: (len(path.name), path.name))
 
 

@@ -99,7 +99,7 @@ def up(
     ] = False,
     meta: Annotated[
         str,
-        typer.Option("--meta", help="Where JuiceFS keeps its metadata: redis or sqlite (default: redis)."),
+        typer.Option("--meta", help="Where the file system keeps its metadata: redis or sqlite (default: redis)."),
     ] = "",
     record: Annotated[
         bool, typer.Option("--record", help="Record what a file system requests of the store and of Redis.")

@@ -18,12 +18,15 @@ def command(
     definition: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="Definition: XML of COSBench, or YAML of warp or gosbench.", show_default=False
+            metavar="FILE",
+            help="Definition: XML of COSBench, YAML of warp or gosbench, a job file of fio, or a file with a command "
+            "of mdtest or IOR.",
+            show_default=False,
         ),
     ],
     out: OutOption = None,
     part: Annotated[
-        str | None, typer.Option("--part", help="Workstage or test to convert (default: the first).")
+        str | None, typer.Option("--part", help="Workstage, test, job or phase to convert (default: the first).")
     ] = None,
     assignments: SetOption = None,
     force: ForceOption = False,
@@ -31,7 +34,7 @@ def command(
 ) -> None:
     """Convert the definition of a benchmark to a workload.
 
-    Reads COSBench, warp and gosbench, and lists what is not converted.
+    Reads COSBench, warp, gosbench, fio, mdtest and IOR, and lists what is not converted.
 
     Example: tailcast trace convert examples/cosbench.xml -o workload.yaml
     """

@@ -68,7 +68,10 @@ def scale_command(
     """
     check_file_output(out, force)
     whole = Trace.read(trace)
-    _write(scale(whole, rate, how, seed or 0), out, len(whole), as_json)
+    scaled = scale(whole, rate, how, seed or 0)
+    if set(whole.table.column_names) - set(scaled.table.column_names):
+        say("note: the scaled trace has no column handle, as not all operations on an open file are in it")
+    _write(scaled, out, len(whole), as_json)
 
 
 def sample_command(

@@ -54,6 +54,14 @@ def command(
             help="Regular expression of a line; its groups are the columns (default: none).",
         ),
     ] = None,
+    below: Annotated[
+        str | None,
+        typer.Option(
+            "--below",
+            metavar="FOLDER",
+            help="Of strace: folder whose files are read; keys are relative to it (default: all but system folders).",
+        ),
+    ] = None,
     zone: Annotated[
         str, typer.Option("--time-zone", help="Time zone of times without one, such as Europe/Berlin or +02:00.")
     ] = "UTC",
@@ -91,6 +99,7 @@ def command(
             "--format": format_, "--columns": columns, "--run": run, "--no-run": no_run, "--strict": strict,
             "--anonymise": anonymise, "--salt": salt, "--spread": spread, "--seed": seed is not None,
             "--time-zone": zone != "UTC", "--delimiter": delimiter, "--pattern": pattern,
+            "--below": below,
         }  # fmt: skip
         check_options_of_results(results, [name for name, value in given.items() if value])
         check_file_output(out, force)
@@ -116,6 +125,7 @@ def command(
                 out,
                 format=format_,
                 columns=_columns(columns, delimiter, pattern),
+                below=below,
                 zone=zone,
                 strict=strict,
                 anonymise=anonymise,

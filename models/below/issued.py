@@ -104,6 +104,7 @@ def issued_trace(trace: Trace, issued: Sequence[Issued]) -> IssuedTrace:
         "range_bytes": pa.array(object_bytes[order], mask=~ranged[order]),
     }
     table = trace.table.take(pa.array(parent[order]))
+    table = table.drop_columns([name for name in ("target", "handle") if name in table.column_names])
     for name, values in columns.items():
         table = with_column(table, name, values.cast(table.schema.field(name).type))
     return IssuedTrace(Trace(table, _pacing(trace.pacing, _in_progress(issued, counts))), kind[order], parents)

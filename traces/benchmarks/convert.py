@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from traces.benchmarks import cosbench, gosbench, warp
+from traces.benchmarks import cosbench, fio, gosbench, ior, mdtest, warp
 from traces.benchmarks.converted import Converted
 from traces.benchmarks.xml_tree import xml_root
 from traces.errors import InputError
@@ -14,11 +14,11 @@ from traces.workload.workload import Workload
 
 
 def convert(path: Path, part: str | None = None, assignments: tuple[str, ...] = ()) -> Converted:
-    """Convert a definition of COSBench (XML), warp or gosbench (YAML).
+    """Convert a definition: XML of COSBench, YAML of warp or gosbench, a job file of fio, a command of mdtest or IOR.
 
     Args:
         path: the file.
-        part: name of the test or workstage (default: the first).
+        part: name of the test, workstage, job or phase (default: the first).
         assignments: overrides of the workload, such as ``workload.object_size=1MiB``.
 
     Raises:
@@ -43,11 +43,19 @@ def _converted(path: Path, part: str | None) -> Converted:
         if root.tag != "workload":
             raise InputError(f"{path}: the root element is {root.tag!r}; that of a COSBench definition is 'workload'")
         return cosbench.convert(root, str(path), part)
+    text = data.decode("utf-8", "replace")
+    if fio.is_job_file(text):
+        return fio.convert(text, str(path), part)
+    if tests := ior.commands(text, str(path)):
+        return ior.convert(tests, str(path), part)
+    if command := mdtest.command(text, str(path)):
+        return mdtest.convert(command, str(path), part)
     mapping = load_mapping(path)
     if "warp" in mapping:
         return warp.convert(mapping, str(path), part)
     if "tests" in mapping:
         return gosbench.convert(mapping, str(path), part)
     raise InputError(
-        f"{path}: not a definition; allowed are XML of COSBench, and YAML with 'warp' (warp) or 'tests' (gosbench)"
+        f"{path}: not a definition; allowed are XML of COSBench, YAML with 'warp' (warp) or 'tests' (gosbench), job "
+        "files of fio, and commands of mdtest and IOR"
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from traces.errors import InputError
 from traces.fitting.arrivals import fit_arrivals
@@ -23,6 +24,7 @@ from traces.workload.workload import Workload
 
 _DIGITS = 5  # significant digits of fitted figures
 _EXACT = 9  # of figures whose rounding errors would add up or leave their bounds
+_RANGE = ("range_start_bytes", "range_bytes")
 _EXACT_FIELDS = ("duration", "shortest", "requests")
 
 
@@ -87,6 +89,8 @@ def fit_workload(trace: Trace, run: Run | None = None) -> Fitted:
         fields |= objects
         if len(np.unique(trace.phase)) > 1:
             notes.append("phases in sequence; a workload mixes its operations throughout")
+        if (trace.handle >= 0).any():
+            notes.append("which operations are on the same open file; a workload draws each on its own")
     fields |= _ranges(trace)
     return Fitted(validated(Workload, _rounded(fields), "fit"), loop, tuple(notes))
 
@@ -141,14 +145,29 @@ def _written_then_read(trace: Trace) -> bool:
 
 def _ranges(trace: Trace) -> dict[str, Any]:
     length = trace.table.column("range_bytes")
-    reads = rows_that(trace.op, "reads")
-    ranged = length.is_valid().to_numpy() & reads
+    possible = rows_that(trace.op, "has_range")
+    ranged = length.is_valid().to_numpy() & possible
     if not ranged.any():
         return {}
     requested = length.fill_null(0).to_numpy()[ranged]
-    fraction = float(ranged.sum() / reads.sum())
+    fraction = float(ranged.sum() / possible.sum())
     sizes = fit_sizes(requested, np.arange(len(requested)))
-    return {"ranges": {"fraction": fraction, "size": sizes.model_dump(exclude_unset=True)}}
+    fields: dict[str, Any] = {"fraction": fraction, "size": sizes.model_dump(exclude_unset=True)}
+    if _in_sequence(trace, ranged):
+        fields["order"] = "sequential"
+    return {"ranges": fields}
+
+
+def _in_sequence(trace: Trace, ranged: NDArray[np.bool_]) -> bool:
+    """Return whether at least half of the ranges begin where the one before of the same object and operation ended."""
+    rows = np.flatnonzero(ranged)
+    objects = RequestedObjects.of(trace).objects
+    rows = rows[np.lexsort((trace.op[rows], objects[rows]))]
+    key, op = objects[rows], trace.op[rows]
+    start, length = (trace.table.column(name).fill_null(0).to_numpy()[rows] for name in _RANGE)
+    same = (np.diff(key) == 0) & (np.diff(op) == 0)
+    follows = (start[1:] > 0) & (start[1:] == (start + length)[:-1])
+    return bool(same.any() and follows[same].mean() >= 0.5)
 
 
 def _rounded(value: Any, digits: int = _DIGITS) -> Any:

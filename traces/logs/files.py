@@ -16,6 +16,7 @@ from typing import IO
 from traces.errors import InputError
 from traces.logs.columns import Columns
 from traces.logs.folders import NO_LOG, files_below, is_hidden, is_no_log
+from traces.readers.applications import strace
 from traces.readers.formats import Format, detect
 from traces.readers.registry import FORMATS
 from traces.readers.source import Source
@@ -159,11 +160,16 @@ def _saved(stream: IO[bytes], scratch: Path) -> Path:
     return Path(path)
 
 
-def formats_of(sources: Sequence[Source], name: str | None, columns: Columns | None) -> list[Format | None]:
+def formats_of(
+    sources: Sequence[Source], name: str | None, columns: Columns | None, below: str | None = None
+) -> list[Format | None]:
     """Return the format of each file; None for an empty file.
 
+    `below` is the directory whose files are read, of formats that have paths of all files of a host.
+
     Raises:
-        InputError: a format is unknown, or some files have calendar times and others relative times.
+        InputError: a format is unknown, none has a directory, or some files have calendar times and others relative
+            times.
     """
     found: list[Format | None]
     if columns is not None and name in (None, CSV):
@@ -175,6 +181,10 @@ def formats_of(sources: Sequence[Source], name: str | None, columns: Columns | N
         found = [_detected(source) for source in sources]
     else:
         found = [_named(name)] * len(sources)
+    if below is not None:
+        if not any(one is strace.FORMAT for one in found):
+            raise InputError(f"below is {below!r}; only the format {strace.NAME} has paths of all files of a host")
+        found = [strace.strace_format(below) if one is strace.FORMAT else one for one in found]
     dated = {one.dated: source.name for source, one in zip(sources, found, strict=True) if one}
     if len(dated) == 2:
         raise InputError(f"{dated[False]}: has relative times, but {dated[True]} has calendar times; import them apart")

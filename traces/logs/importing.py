@@ -37,8 +37,9 @@ from traces.operations import OPS, rows_that
 from traces.origin import Origin
 from traces.readers.formats import Format
 from traces.readers.source import Source
+from traces.run import RUN_SCHEMA
 from traces.tables import check_folder, with_column
-from traces.trace import Pacing, trace_writer
+from traces.trace import TRACE_SCHEMA, Pacing, trace_writer, with_optional
 
 _WAITING = (
     "requests wait for each other: {clients:,} client{s} in a closed loop, each of which waits for a response before "
@@ -55,6 +56,7 @@ def import_logs(
     *,
     format: str | None = None,
     columns: Columns | None = None,
+    below: str | None = None,
     zone: str = "UTC",
     strict: bool = False,
     anonymise: bool = False,
@@ -75,6 +77,7 @@ def import_logs(
         out: file of the Trace: CSV if the name ends in ``.csv``, else parquet.
         format: name of the format of all files (default: detected for each file).
         columns: layout of the format ``csv``.
+        below: directory whose files are read of the format ``strace`` (default: all but those of the system).
         zone: time zone of times without one: ``UTC``, ``Europe/Berlin``, ``+02:00``.
         strict: whether a row that cannot be read is an error.
         anonymise: whether to replace buckets and keys by keyed hashes, and to drop file names and error texts.
@@ -100,7 +103,7 @@ def import_logs(
             scratch = Path(folder)
             found = inputs(files, scratch, zone)
             sources = found.sources
-            formats = formats_of(sources, format, columns)
+            formats = formats_of(sources, format, columns, below)
             log = LogRecords(scratch)
             report = read_logs(sources, formats, log, strict, progress)
             origin = replace(_origin(log, sources, formats, zone), anonymised=anonymise, spread=spread)
@@ -252,23 +255,26 @@ def _write(
     if origin.spread:
         blocks = spread(blocks, log.clock.tick_ns, seed)
     written, pacing, think_times = _Written(), Pacing(), ThinkTimes()
+    of_trace, of_run = (with_optional(schema, log.optional) for schema in (TRACE_SCHEMA, RUN_SCHEMA))
     with ExitStack() as stack:
         write_run, run_trace = None, None
         if run_out is not None:
             info = imported_info(origin, pacing, 0)
-            write_run, run_trace = stack.enter_context(run_writer(run_out, info))
+            write_run, run_trace = stack.enter_context(run_writer(run_out, info, of_run))
         traces = [out, run_trace] if run_trace and out.suffix == ".csv" else [out]
         with ExitStack() as writers:
-            write_trace = [writers.enter_context(trace_writer(path, pacing, origin)) for path in traces]
+            write_trace = [writers.enter_context(trace_writer(path, pacing, origin, of_trace)) for path in traces]
             for rows in blocks:
                 rows, size_bytes = written.sized(log, rows)
                 think_s = think_times.of(rows) if origin.waiting_clients else np.zeros(len(rows))
-                trace = trace_table(rows, size_bytes, log.zero_ns, names, written.phases(rows), think_s)
+                phases = written.phases(rows)
+                trace = trace_table(rows, size_bytes, log.zero_ns, names, phases, think_s, of_trace)
                 for write in write_trace:
                     write(trace)
                 if write_run is not None:
                     timed = rows.column("latency_ns").is_valid()
-                    run = run_table(rows.filter(timed), size_bytes[timed.to_numpy()], log.zero_ns, names)
+                    sizes = size_bytes[timed.to_numpy()]
+                    run = run_table(rows.filter(timed), sizes, log.zero_ns, names, of_run)
                     write_run(run)
                 written.see(rows, trace)
                 progress("write", written.requests, log.rows)

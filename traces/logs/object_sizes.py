@@ -44,7 +44,8 @@ class Recorded:
         start, length = (pc.fill_null(rows.column(f"range_{part}"), 0).to_numpy() for part in ("start_bytes", "bytes"))
         ends = np.where(length > 0, start + length, _UNKNOWN)[named]
         well = pc.is_null(rows.column("error")).to_numpy(zero_copy_only=False)[named]
-        writes = rows_that(op[named], "creates") & well & (size >= 0)
+        creates = rows_that(op[named], "creates") & ~rows_that(op[named], "names_two")  # not what is copied
+        writes = creates & well & (size >= 0)
         return Recorded(objects.to_numpy()[named], size, np.maximum(size, ends), writes), named
 
 

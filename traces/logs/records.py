@@ -34,6 +34,7 @@ class LogRecords:
         clock, latency_clock: resolution of times and of latencies.
         rows, with_latency: number of records, and of records with a latency.
         zero_ns: earliest time, nanoseconds.
+        optional: columns of `traces.trace.OPTIONAL_FIELDS` of which there are values.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -43,6 +44,7 @@ class LogRecords:
         self.clock, self.latency_clock = LogClock(), LogClock(_LATENCY_SLACK_NS)
         self.rows, self.with_latency = 0, 0
         self.zero_ns = int(np.iinfo(np.int64).max)
+        self.optional: set[str] = set()
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Add a batch of `traces.readers.records.RECORDS`."""
@@ -50,7 +52,9 @@ class LogRecords:
             "object": self.objects.of(batch.column("bucket"), batch.column("key")),
             "client": self.clients.of(batch.column("client")),
             "error": self.errors.of(batch.column("error")),
+            "target": self.objects.of(batch.column("bucket"), batch.column("target")),
         }
+        self.optional |= {name for name in ("target", "handle") if batch.column(name).null_count < len(batch)}
         columns = [numbers[name] if name in numbers else batch.column(name) for name in NUMBERED.names]
         self.records.add(pa.RecordBatch.from_arrays(columns, schema=NUMBERED))
         time, latency = batch.column("time_ns").to_numpy(), batch.column("latency_ns").drop_null().to_numpy()

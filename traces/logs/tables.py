@@ -29,6 +29,8 @@ NUMBERED = pa.schema([
     pa.field("error", pa.int32()),
     pa.field("phase", pa.int32()),
     pa.field("request_id", pa.int64()),
+    pa.field("target", pa.int32()),
+    pa.field("handle", pa.int64()),
 ])  # fmt: skip
 """`traces.readers.records.RECORDS` with numbers instead of names."""
 
@@ -54,6 +56,7 @@ def trace_table(
     names: Names,
     phase: NDArray[np.int32],
     think_s: NDArray[np.float64],
+    schema: pa.Schema = TRACE_SCHEMA,
 ) -> pa.Table:
     """Convert rows of `NUMBERED` to rows of a Trace.
 
@@ -64,6 +67,7 @@ def trace_table(
         names: names of the numbers.
         phase: phase of each row.
         think_s: think time before each row, seconds.
+        schema: that of a Trace, with its optional columns.
     """
     columns = _shared(rows, size_bytes, names) | {
         "arrival_s": _seconds(rows, zero_ns),
@@ -73,10 +77,12 @@ def trace_table(
         "range_bytes": rows.column("range_bytes"),
         "client": rows.column("client"),
     }
-    return pa.table([columns[name] for name in TRACE_SCHEMA.names], schema=TRACE_SCHEMA)
+    return pa.table([columns[name] for name in schema.names], schema=schema)
 
 
-def run_table(rows: pa.Table, size_bytes: NDArray[np.int64], zero_ns: int, names: Names) -> pa.Table:
+def run_table(
+    rows: pa.Table, size_bytes: NDArray[np.int64], zero_ns: int, names: Names, schema: pa.Schema = RUN_SCHEMA
+) -> pa.Table:
     """Convert rows of `NUMBERED`, all with a latency, to rows of a Run: each issued on time, in one attempt.
 
     Values missing in the log are replaced: the status by 200 for successful and 0 for failed requests, the client by
@@ -97,7 +103,7 @@ def run_table(rows: pa.Table, size_bytes: NDArray[np.int64], zero_ns: int, names
         "winner": pc.if_else(failed, 0, 1).cast(pa.int16()),
         "error": names.errors.take(rows.column("error")).cast(pa.string()),
     }
-    return pa.table([columns[name] for name in RUN_SCHEMA.names], schema=RUN_SCHEMA)
+    return pa.table([columns[name] for name in schema.names], schema=schema)
 
 
 def _shared(rows: pa.Table, size_bytes: NDArray[np.int64], names: Names) -> dict[str, pa.Array]:
@@ -107,13 +113,19 @@ def _shared(rows: pa.Table, size_bytes: NDArray[np.int64], names: Names) -> dict
         "bucket": _labels(names.buckets, objects),
         "key": _labels(names.keys, objects),
         "size_bytes": size_bytes,
+        "target": _labels(names.keys, rows.column("target")),
+        "handle": rows.column("handle"),
     }
 
 
 def _labels(names: pa.DictionaryArray, objects: pa.ChunkedArray) -> pa.DictionaryArray:
-    """Return the names of objects, with only those names in the dictionary."""
-    used, indices = np.unique(names.indices.to_numpy()[objects.to_numpy()], return_inverse=True)
-    return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), names.dictionary.take(used).cast(pa.string()))
+    """Return the names of objects, with only those names in the dictionary; null stays null."""
+    known = objects.is_valid().to_numpy()
+    used, place = np.unique(names.indices.to_numpy()[objects.drop_null().to_numpy()], return_inverse=True)
+    indices = np.zeros(len(objects), np.int32)
+    indices[known] = place
+    texts = names.dictionary.take(used).cast(pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(indices, mask=~known), texts)
 
 
 def _seconds(rows: pa.Table, zero_ns: int) -> NDArray[np.float64]:
@@ -127,5 +139,7 @@ def _requested_bytes(rows: pa.Table, size_bytes: NDArray[np.int64], failed: pa.C
     start = rows.column("range_start_bytes").fill_null(0).to_numpy()
     wanted = rows.column("range_bytes").fill_null(np.iinfo(np.int64).max).to_numpy()
     ranged = np.clip(size_bytes - start, 0, wanted)
-    moved = np.where(rows_that(op, "reads"), ranged, np.where(rows_that(op, "writes"), size_bytes, 0))
+    written = np.where(rows_that(op, "has_range"), rows.column("range_bytes").fill_null(-1).to_numpy(), -1)
+    written = np.where(written < 0, size_bytes, written)
+    moved = np.where(rows_that(op, "reads"), ranged, np.where(rows_that(op, "writes"), written, 0))
     return pa.array(np.where(failed.to_numpy(), 0, moved))

@@ -29,17 +29,18 @@ Read = Callable[[Source, ImportReport], Iterator[pa.RecordBatch]]
 _THREADS = 4
 
 
-def by_block(parse: Parse, blocks: Callable[[Source], Iterator[Lines]] = Source.lines) -> Read:
+def by_block(parse: Parse, blocks: Callable[[Source], Iterator[Lines]] = Source.lines, threads: int = _THREADS) -> Read:
     """Return a reader of files whose rows stand for themselves.
 
     Args:
         parse: parses a block.
         blocks: divides a file into blocks.
+        threads: greatest number of blocks that are parsed at the same time.
     """
 
     def read(source: Source, report: ImportReport) -> Iterator[pa.RecordBatch]:
         order = TimeOrder()
-        with ThreadPoolExecutor(min(_THREADS, len(os.sched_getaffinity(0)))) as pool:
+        with ThreadPoolExecutor(min(threads, len(os.sched_getaffinity(0)))) as pool:
             for parts in _in_order(pool, partial(_parts, parse), blocks(source)):
                 for part in parts:
                     if "time_ns" in part.records.schema.names:
@@ -47,6 +48,20 @@ def by_block(parse: Parse, blocks: Callable[[Source], Iterator[Lines]] = Source.
                     yield from counted(part, source.name, report)
         report.end(source.name, source.truncated)
         order.report(source.name, report)
+
+    return read
+
+
+def in_turn(begin: Callable[[Path], Parse]) -> Read:
+    """Return a reader of files whose rows depend on earlier ones.
+
+    Args:
+        begin: returns the function that parses the blocks of a file, given its name, in their order; it may remember
+            what it has read.
+    """
+
+    def read(source: Source, report: ImportReport) -> Iterator[pa.RecordBatch]:
+        return by_block(begin(source.name), threads=1)(source, report)
 
     return read
 

@@ -50,6 +50,7 @@ class Format:
         read: reads a file.
         binary: whether files are no text.
         waits: whether it is of a benchmark whose clients wait for responses.
+        of: the format whose files it reads in another way; it recognises none, and is chosen by its name.
         read_across: called after all files are read; yields the records of requests whose parts are in two files.
     """
 
@@ -60,6 +61,7 @@ class Format:
     read: Read
     binary: bool = False
     waits: bool = False
+    of: str | None = None
     read_across: Callable[[ImportReport], Iterator[pa.RecordBatch]] = lambda report: iter(())
 
 

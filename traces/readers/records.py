@@ -19,13 +19,15 @@ RECORDS = pa.schema([
     pa.field("key", pa.string(), nullable=False),  # of a LIST: the prefix
     pa.field("size_bytes", pa.int64()),  # of the object
     pa.field("transfer_bytes", pa.int64()),  # payload transferred
-    pa.field("range_start_bytes", pa.int64()),  # ranged GET only
-    pa.field("range_bytes", pa.int64()),  # ranged GET only
+    pa.field("range_start_bytes", pa.int64()),  # of a GET, READ or WRITE of a range
+    pa.field("range_bytes", pa.int64()),
     pa.field("client", pa.string()),
     pa.field("status", pa.int16()),  # HTTP status; 0 without a response
     pa.field("error", pa.string()),  # null on success
     pa.field("phase", pa.int32()),  # of a benchmark: 0 is its preparation; null if the format has none
     pa.field("request_id", pa.int64()),  # of the identity that the store gave the request; null if there is none
+    pa.field("target", pa.string()),  # second key, of a RENAME or COPY
+    pa.field("handle", pa.int64()),  # of the open file
 ])  # fmt: skip
 """The columns of a record batch; null stands for values that the log does not contain."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from traces.readers.applications import strace
 from traces.readers.formats import Format
 from traces.readers.proxies import caddy, envoy, haproxy, nginx, nginx_json, traefik
 from traces.readers.stores import (
     athena,
     gcs_usage_log,
     juicefs,
+    juicefs_files,
     minio_audit,
     minio_trace,
     minio_trace_text,
@@ -53,6 +55,8 @@ FORMATS: tuple[Format, ...] = (
     nginx.FORMAT,
     nginx_json.FORMAT,
     juicefs.FORMAT,
+    juicefs_files.FORMAT,
+    strace.FORMAT,
     ibm_object_store.FORMAT,
     twitter_cache_trace.FORMAT,
     libcachesim_csv.FORMAT,

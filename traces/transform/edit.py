@@ -51,7 +51,8 @@ def sample_keys(trace: Trace, fraction: float) -> Trace:
 
     The whole history of an object is either kept or dropped, so that popularity keeps its shape, and reuse distances
     shrink by the fraction (spatially hashed sampling: Waldspurger et al., "Efficient MRC construction with SHARDS",
-    FAST 2015). LISTs are sampled by prefix. The same objects are chosen in every trace.
+    FAST 2015). LISTs are sampled by prefix, RENAMEs and COPYs by their first key. The same objects are chosen in every
+    trace.
 
     Args:
         trace: any trace.
@@ -81,7 +82,7 @@ def _hashed(bucket: str, key: str) -> float:
 def merge(traces: Sequence[Trace], align: Align = "start") -> Trace:
     """Merge the requests of several traces in order of time.
 
-    Buckets and keys of the same name are the same objects. Clients of different traces are different clients.
+    Buckets and keys of the same name are the same objects. Clients and open files of different traces are different.
 
     Args:
         traces: one or more open loops.
@@ -93,13 +94,14 @@ def merge(traces: Sequence[Trace], align: Align = "start") -> Trace:
     for trace in traces:
         _require_open(trace, "merged")
     offsets_s = [0.0] * len(traces) if align == "start" else _offsets(traces)
-    tables, clients = [], 0
+    tables, following = [], {"client": 0, "handle": 0}
     for trace, offset_s in zip(traces, offsets_s, strict=True):
         table = at_times(trace.table.slice(0, trace.issued), trace.arrival_s[: trace.issued] + offset_s)
-        client = table.column("client").combine_chunks()
-        known = client.drop_null().to_numpy()
-        table = with_column(table, "client", pa.compute.add(client, pa.scalar(clients, pa.int32())))
-        clients += int(known.max()) + 1 if len(known) else 0
+        for name in [name for name in following if name in table.column_names]:
+            number = table.column(name).combine_chunks()
+            table = with_column(table, name, pa.compute.add(number, pa.scalar(following[name], number.type)))
+            known = number.drop_null().to_numpy()
+            following[name] += int(known.max()) + 1 if len(known) else 0
         tables.append(table)
     merged = pa.concat_tables(tables, promote_options="default").unify_dictionaries()
     order = np.argsort(merged.column("arrival_s").to_numpy(), kind="stable")

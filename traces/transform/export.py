@@ -28,6 +28,7 @@ from traces.operations import OPS, rows_that
 from traces.provenance import code_version
 from traces.run import RUN_SCHEMA, Run
 from traces.tables import LABEL, atomic_file, with_column
+from traces.trace import with_optional
 
 HALVING_STEPS = 5
 """Rows of a percentile table per halving of the distance to 100 % (the default of HdrHistogram)."""
@@ -68,14 +69,15 @@ def export(run: Run, out: Path, op: str | None = None) -> int:
 
 
 def _write_csv(run: Run, path: Path) -> None:
-    plain = [pa.field(f.name, pa.string() if f.type == LABEL else f.type) for f in RUN_SCHEMA]
+    schema = with_optional(RUN_SCHEMA, run.requests.column_names)
+    plain = [pa.field(f.name, pa.string() if f.type == LABEL else f.type) for f in schema]
     table = run.requests.cast(pa.schema(plain))
-    for name in _TEXTS:
+    for name in [name for name in _TEXTS if name in table.column_names]:
         table = with_column(table, name, _inert(table.column(name)))
     pacsv.write_csv(table, path)
 
 
-_TEXTS = ("bucket", "key", "error")
+_TEXTS = ("bucket", "key", "target", "error")
 """Columns with texts of others."""
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from traces.errors import InputError
 from traces.random_streams import stream_id, uniforms
 from traces.statistics.burstiness import Floats, dispersion
-from traces.tables import label, with_column
+from traces.tables import with_column
 from traces.trace import Trace, refuse_mixed
 from traces.transform.edit import at_times
 
@@ -39,7 +39,8 @@ def scale(trace: Trace, rate: float, how: How = "clone", seed: int = 0) -> Trace
     is the shortest whose counts vary clearly more than by chance (IDC >= 5, or the maximum). Copies thus follow every
     change of the rate that is distinguishable from chance; those of a Poisson process are uniform over the trace. Copy
     j of a key is the key ``…~j``, a new object, as if there were more users: a copy of the same key shortly after the
-    original would hit every cache.
+    original would hit every cache. Single operations on an open file are kept or copied, so the column `handle` is
+    dropped.
 
     Args:
         trace: an open loop.
@@ -69,7 +70,10 @@ def scale(trace: Trace, rate: float, how: How = "clone", seed: int = 0) -> Trace
         at[moved] = _near(trace, at[moved], seed)
     order = np.argsort(at, kind="stable")
     table = at_times(rows.take(pa.array(row[order])), at[order])
-    table = with_column(table, "key", _copied(table.column("key").combine_chunks(), number[order]))
+    for name in ("key", "target"):
+        if name in table.column_names:
+            table = with_column(table, name, _copied(table.column(name).combine_chunks(), number[order]))
+    table = table.drop_columns([name for name in ("handle",) if name in table.column_names])
     return Trace.of(table, trace.pacing, "trace", trace.origin)
 
 
@@ -107,9 +111,12 @@ def _rate_window(arrival_s: Floats) -> float | None:
 
 
 def _copied(key: pa.DictionaryArray, number: NDArray[np.int64]) -> pa.DictionaryArray:
-    """Return the keys; copies get new names."""
-    names = key.dictionary.to_pylist()
-    pair = number * len(names) + key.indices.to_numpy()
-    distinct, index = np.unique(pair, return_inverse=True)
+    """Return the keys; copies get new names. Null stays null."""
+    names, known = key.dictionary.to_pylist(), key.is_valid().to_numpy(zero_copy_only=False)
+    pair = number[known] * len(names) + key.indices.drop_null().to_numpy()
+    distinct, place = np.unique(pair, return_inverse=True)
     given = [(names[p % len(names)], p // len(names)) for p in distinct.tolist()]
-    return label(index, [f"{name}~{copy}" if copy else name for name, copy in given])
+    index = np.zeros(len(key), np.int32)
+    index[known] = place
+    renamed = pa.array([f"{name}~{copy}" if copy else name for name, copy in given], pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(index, mask=~known), renamed)

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from traces.operations import OPS, rows_that
+from traces.operations import FILE, OPS, ops_that, rows_that
 from traces.random_streams import mixed, stream_id, uniforms
 from traces.tables import label
-from traces.trace import GROUP_FIELD, TRACE_SCHEMA, Pacing, Trace
+from traces.trace import GROUP_FIELD, TARGET_FIELD, TRACE_SCHEMA, Pacing, Trace
 from traces.workload.arrivals import arrival_times
 from traces.workload.distributions import Floats
 from traces.workload.keys import Indices, Keys, WriteOnceReadOnce
@@ -21,8 +21,11 @@ CYCLE = 100_000
 """Number of rows of a closed loop that has only a duration; they are repeated until it is over."""
 
 PAGE = 1000
-"""Keys that share the prefix of a LIST: as many as S3 lists in one response."""
+"""Keys that share the prefix of a LIST, as many as S3 lists in one response, and files of a directory."""
 
+_OBJECT, _PREFIX = "object-{:010d}", "object-{:07d}"
+_FILE, _DIRECTORY = "directory-{1:07d}/file-{0:010d}", "directory-{:07d}"
+_NEW_DIRECTORY = "directory-{:010d}"
 _BLOCK = 1 << 16  # keys whose random numbers are drawn together
 
 
@@ -30,8 +33,10 @@ def generate(workload: Workload, seed: int) -> Trace:
     """Generate the trace of a workload, which is determined by the workload and the seed.
 
     Keys are called ``object-0000000000`` and so on (``put-object-…`` for objects of PUTs alone), buckets ``bucket-0``
-    and so on. The dictionary contains only keys that some request names. The size and bucket of an object are functions
-    of the index of its key. With `ReuseKeys`, operations on one object come in their order.
+    and so on. If there are operations of file systems, keys are files such as ``directory-0000000/file-0000000000``.
+    The dictionary contains only keys that some request names. The size and bucket of an object are functions of the
+    index of its key; a file is empty when it is created. The second key of a RENAME or COPY is the first one with
+    ``-rename`` or ``-copy``. With `ReuseKeys`, operations on one object come in their order.
 
     With groups of clients, the rows of each are those of its own workload with a seed of its own (`group_seed`), in
     buckets called ``NAME-0`` and so on. The rows of closed loops come first, then those of open loops by arrival.
@@ -46,7 +51,7 @@ def generate(workload: Workload, seed: int) -> Trace:
     tables = [
         table.append_column(GROUP_FIELD, label(np.zeros(len(table), np.int32), [name])) for name, (table, _) in ordered
     ]
-    merged = pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+    merged = pa.concat_tables(tables, promote_options="default").unify_dictionaries().combine_chunks()
     merged = merged.take(np.argsort(merged.column("arrival_s").to_numpy(), kind="stable"))
     if workload.total_rate is None:
         groups = tuple((name, pacing) for name, (_, pacing) in found.items())
@@ -78,10 +83,14 @@ def _requests(workload: ClientGroup, seed: int, buckets: str) -> tuple[pa.Table,
     phase = rows_that(op, "reads") if isinstance(workload.keys, WriteOnceReadOnce) else np.zeros(count, bool)
     in_order = _in_order(workload, seed, op)
     bucket, key, size_bytes = _objects(workload, seed, op, in_order, buckets)
-    ranges = _ranges(workload, seed, op, size_bytes)
-    columns = [arrival_s, think_s, phase.astype(np.int32), label(op, OPS), bucket, key, size_bytes, *ranges]
+    columns = [arrival_s, think_s, phase.astype(np.int32), label(op, OPS), bucket, key, size_bytes]
+    if workload.ranges is not None:
+        columns += workload.ranges.columns(seed, op, key.indices.to_numpy(), size_bytes)
     columns += [pa.nulls(count, TRACE_SCHEMA.field(i).type) for i in range(len(columns), len(TRACE_SCHEMA))]
-    return pa.table(columns, schema=TRACE_SCHEMA), pacing
+    table = pa.table(columns, schema=TRACE_SCHEMA)
+    if any(name in ops_that("names_two") for name in workload.ops_of_part):
+        table = table.append_column(TARGET_FIELD, _targets(op, key))
+    return table, pacing
 
 
 def _think_times(workload: ClientGroup, seed: int, count: int) -> Floats:
@@ -131,15 +140,17 @@ def _objects(
     groups: list[tuple[str, NDArray[np.bool_], Keys, SizeDistribution]]
     groups = [("", ~np.isin(op, list(own)), workload.keys, workload.object_size)]
     groups += [(f"{OPS[i].lower()}-", op == i, objects.keys, objects.object_size) for i, objects in own.items()]
+    is_files = any(name in FILE for name in workload.ops_of_part)
     bucket, index, size_bytes = (np.empty(len(op), np.int64) for _ in range(3))
     names: list[str] = []
     for begin, rows, keys, sizes in groups:
         group_seed = mixed(seed, stream_id("workload/own/" + begin), 0) if begin else seed  # independent of the others
         chosen = _chosen(keys, group_seed, op[rows], None if begin else in_order)
-        numbers, index[rows], size_bytes[rows], more = _named(keys, chosen, sizes, group_seed, op[rows])
+        numbers, index[rows], size_bytes[rows], more = _named(keys, chosen, sizes, group_seed, op[rows], is_files)
         bucket[rows] = numbers * workload.buckets
         index[rows] += len(names)
         names += [begin + name for name in more]
+    size_bytes[rows_that(op, "creates_empty")] = 0
     used, bucket = np.unique(bucket, return_inverse=True)
     return label(bucket, [f"{buckets}-{b}" for b in used.tolist()]), _used(index, names), size_bytes
 
@@ -151,13 +162,13 @@ def _chosen(keys: Keys, seed: int, op: NDArray[np.int32], in_order: KeysInOrder 
         return in_order.key[np.maximum(named, 0)] if len(in_order.key) else np.zeros(len(op), np.int64)
     chosen = keys.choose(seed, len(op))
     if not isinstance(keys, WriteOnceReadOnce | ReuseKeys):
-        removals = rows_that(op, "removes")  # each has a key of its own, after all others
-        chosen[removals] = keys.count + np.arange(removals.sum())
+        own = rows_that(op, "names_own")  # each has a key of its own, after all others
+        chosen[own] = keys.count + np.arange(own.sum())
     return chosen
 
 
 def _named(
-    keys: Keys, chosen: Indices, sizes: SizeDistribution, seed: int, op: NDArray[np.int32]
+    keys: Keys, chosen: Indices, sizes: SizeDistribution, seed: int, op: NDArray[np.int32], is_files: bool
 ) -> tuple[Floats, Indices, Indices, list[str]]:
     """Return the bucket position (0 to 1), name index and size of each request's object, and the names."""
     distinct, index = np.unique(chosen, return_inverse=True)
@@ -167,24 +178,25 @@ def _named(
         size = sizes.quantile(_draws_at(seed, "workload/sizes", distinct))
     drawn = np.rint(size).astype(np.int64)
     place = _draws_at(seed, "workload/buckets", distinct)[index]
-    lists = ~rows_that(op, "names_object")
-    prefixes, prefix = np.unique(chosen[lists] // PAGE, return_inverse=True)
-    index[lists] = len(distinct) + prefix
-    names = [f"object-{k:010d}" for k in distinct.tolist()] + [f"object-{p:07d}" for p in prefixes.tolist()]
-    return place, index, np.concatenate([drawn, np.zeros(len(prefixes), np.int64)])[index], names
+    lists, new = ~rows_that(op, "names_object"), rows_that(op, "names_own")
+    prefixes, prefix = np.unique(chosen[lists & ~new] // PAGE, return_inverse=True)
+    index[lists & ~new] = len(distinct) + prefix
+    index[lists & new] = len(distinct) + len(prefixes) + np.arange((lists & new).sum())
+    named, page = (_FILE, _DIRECTORY) if is_files else (_OBJECT, _PREFIX)
+    names = [named.format(k, k // PAGE) for k in distinct.tolist()] + [page.format(p) for p in prefixes.tolist()]
+    names += [_NEW_DIRECTORY.format(i) for i in range(int((lists & new).sum()))]
+    return place, index, np.concatenate([drawn, np.zeros(len(names) - len(drawn), np.int64)])[index], names
 
 
-def _ranges(workload: ClientGroup, seed: int, op: NDArray[np.int32], size_bytes: Indices) -> tuple[pa.Array, pa.Array]:
-    """Draw the columns range_start_bytes and range_bytes."""
-    ranges, count = workload.ranges, len(op)
-    if ranges is None:
-        return pa.nulls(count, pa.int64()), pa.nulls(count, pa.int64())
-    ranged = rows_that(op, "reads") & (uniforms(seed, stream_id("workload/ranges"), 0, count) < ranges.fraction)
-    drawn = ranges.size.quantile(uniforms(seed, stream_id("workload/ranges/size"), 0, count))
-    length = np.minimum(np.rint(drawn).astype(np.int64), size_bytes)
-    place = uniforms(seed, stream_id("workload/ranges/start"), 0, count)
-    start = (place * (size_bytes - length + 1)).astype(np.int64)
-    return pa.array(start, mask=~ranged), pa.array(length, mask=~ranged)
+def _targets(op: NDArray[np.int32], key: pa.DictionaryArray) -> pa.DictionaryArray:
+    """Return the second key of each request that names two: the first one with the operation after it."""
+    rows = np.flatnonzero(rows_that(op, "names_two"))
+    pairs, place = np.unique(key.indices.to_numpy()[rows] * np.int64(len(OPS)) + op[rows], return_inverse=True)
+    names, ops = key.dictionary.take(pa.array(pairs // len(OPS))).to_pylist(), (pairs % len(OPS)).tolist()
+    index = np.full(len(op), -1, np.int32)
+    index[rows] = place
+    targets = pa.array([f"{name}-{OPS[i].lower()}" for name, i in zip(names, ops, strict=True)], pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(index, mask=index < 0), targets)
 
 
 def _used(index: NDArray[np.int64], names: list[str]) -> pa.DictionaryArray:

@@ -13,11 +13,12 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, field_v
 from traces.errors import InputError
 from traces.operations import OPS, KeepingOp, Op, ops_that
 from traces.spec.spec_file import BareKind, load_mapping, override, validated
-from traces.spec.units import MOST_COUNT, Fraction, PerSecond, Seconds, Weight, parse_seconds
+from traces.spec.units import MOST_COUNT, PerSecond, Seconds, Weight, parse_seconds
 from traces.workload.arrivals import MAX_REQUESTS, Arrivals, Poisson
 from traces.workload.distributions import Deterministic, Shape, Strict
 from traces.workload.keys import Keys, SequentialKeys, UniformKeys, WriteOnceReadOnce, ZipfKeys
 from traces.workload.loops import OF_LOOP
+from traces.workload.ranges import Ranges
 from traces.workload.reuse import ReuseKeys
 from traces.workload.sizes import FixedSize, SizeDistribution
 
@@ -55,13 +56,6 @@ class Objects(Strict):
     )
 
 
-class Ranges(Strict):
-    """Ranged GETs, which start anywhere in the object."""
-
-    fraction: Fraction = Field(1.0, ge=0, le=1, description="Fraction of GETs that read a range.")
-    size: SizeDistribution = Field(description="Length of the range; smaller objects are read as a whole.")
-
-
 class ClientGroup(Strict):
     """The requests of clients of one kind: an open loop with `rate`, a closed loop without; not both."""
 
@@ -88,8 +82,9 @@ class ClientGroup(Strict):
     object_size: SizeDistribution = Field(description="Sizes of the objects; an object keeps its size.")
     mix: dict[Op, Weight] = Field(
         {"GET": 1.0},
-        description="Weights of the operations. A LIST names a prefix of a thousand keys; each DELETE names a key of "
-        "its own, so that no other request misses it.",
+        description="Weights of the operations. A LIST names a prefix of a thousand keys, a READDIR the directory of "
+        "a thousand files. Each DELETE, UNLINK, RENAME, CREATE and MKDIR names a key of its own, so that no other "
+        "request misses it or finds it there; a CREATEd file is empty.",
     )
     keys: Keys = Field(UniformKeys(), description="Key popularity: which keys the requests name.")
     own_objects: dict[KeepingOp, Objects] = Field(
@@ -97,7 +92,7 @@ class ClientGroup(Strict):
         description="Objects used by one operation only, for example PUTs that never overwrite what GETs read; the "
         "other operations share the objects of `keys` and `object_size`.",
     )
-    ranges: Ranges | None = Field(None, description="Ranged GETs; absent: all GETs read whole objects.")
+    ranges: Ranges | None = Field(None, description="Ranges that GETs, READs and WRITEs are of; absent: whole objects.")
     buckets: int = Field(1, ge=1, le=1_000_000, description="Number of buckets; keys are distributed by hash.")
 
     @field_validator("mix")
@@ -136,8 +131,9 @@ class ClientGroup(Strict):
         if not isinstance(keys, ReuseKeys):
             return
         if keys.operations is None:
-            if any(self.mix.get(op) for op in ops_that("removes")):
-                raise ValueError("keys: reuse with DELETEs needs operations, which say when an object is deleted")
+            for op in ops_that("names_own"):
+                if self.mix.get(op) and op in ops_that("names_object"):
+                    raise ValueError(f"keys: reuse with {op}s needs operations, which say when an object gets one")
             return
         named = {op for place in range(4) for op, weight in keys.operations.at(place).items() if weight}
         for op in sorted(named):

@@ -276,3 +276,15 @@ def test_any_trace_has_figures_and_a_workload_or_a_reason(rows: list[Any], pacin
     assert validated(Workload, found.fields, "again") == found.workload
     if found.workload.rate is None or found.workload.rate < 1e4:
         compare_figures(trace, None, comparable_trace(found, trace, 1))
+
+
+@pytest.mark.parametrize("order", ["random", "sequential"])
+def test_the_order_of_ranges_is_fitted(order: str) -> None:
+    fields = {
+        "rate": 100, "operations": 3000, "object_size": "1MiB", "mix": {"READ": 3, "WRITE": 1},
+        "keys": {"kind": "uniform", "count": 40}, "ranges": {"size": "16KiB", "order": order},
+    }  # fmt: skip
+    fitted = fit_workload(generate(validated(Workload, fields, "w"), 1)).workload
+    assert fitted.ranges is not None
+    assert fitted.ranges.order == order
+    assert fitted.ranges.fraction == 1

@@ -96,7 +96,7 @@ def test_s3dlio_sample() -> None:
         "time_ns": 0, "latency_ns": 3473053, "first_byte_ns": None, "op": "PUT", "bucket": "s3dl",
         "key": "data/0027.bin", "size_bytes": 6891, "transfer_bytes": 6891, "range_start_bytes": None,
         "range_bytes": None, "client": "18147521187885925800", "status": None, "error": None, "phase": None,
-        "request_id": None,
+        "request_id": None, "target": None, "handle": None,
     }  # fmt: skip
     failed = next(r for r in rows if r["error"])
     assert (failed["size_bytes"], failed["transfer_bytes"]) == (None, 0) and "NoSuchKey" in failed["error"]

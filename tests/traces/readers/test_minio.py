@@ -53,7 +53,7 @@ def test_short_form() -> None:
         "time_ns": 1795295831_055856321, "latency_ns": 2191585,
         "first_byte_ns": None, "op": "PUT", "bucket": "photos", "key": "a/plain.bin", "size_bytes": 1138,
         "transfer_bytes": 1138, "range_start_bytes": None, "range_bytes": None, "client": "127.0.0.1", "status": 200,
-        "error": None, "phase": None, "request_id": None,
+        "error": None, "phase": None, "request_id": None, "target": None, "handle": None,
     }  # fmt: skip
 
 

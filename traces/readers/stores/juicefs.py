@@ -1,9 +1,4 @@
-"""JuiceFS's log of file operations: of a mount (``cat MOUNT/.accesslog``) and of its SDK for Java.
-
-Layout: juicefs pkg/vfs/accesslog.go and pkg/vfs/vfs.go: ``time [uid:…,gid:…,pid:…] operation (arguments): status
-(result) <seconds>``; release 1.4 writes ``operation (arguments): (result) - status <seconds>``. The SDK
-(pkg/fs/fs.go) writes paths in place of inodes, and ``Operation (arguments): (result,status) <seconds>``. The time is
-local, and that of the operation's end.
+"""JuiceFS's access log: of a mount (``cat MOUNT/.accesslog``) and of its SDK for Java (`juicefs_calls`).
 
 What a store that has a file as an object would have to serve: a read is a GET of a range, a write a PUT of what is
 written, lookup and getattr a HEAD, unlink a DELETE, a directory's first readdir a LIST. Keys are inode numbers, or
@@ -15,15 +10,14 @@ are left out.
 
 from __future__ import annotations
 
-import re
-
 import polars as pl
 
 from traces.operations import DELETE, GET, HEAD, LIST, PUT
 from traces.readers.expressions import decimal, matches, number, operation
-from traces.readers.formats import Format, Head, of_lines
+from traces.readers.formats import Format, of_lines
 from traces.readers.layout import Layout, leave_out, refuse
 from traces.readers.records import NO_OBJECT
+from traces.readers.stores.juicefs_calls import CALL, END_NS, FORMS, OWN_INODE, PARTS, recognises
 
 _OPERATIONS = {
     **dict.fromkeys(("read", "Read", "Pread"), "GET"),
@@ -32,20 +26,6 @@ _OPERATIONS = {
     **dict.fromkeys(("unlink", "Delete"), "DELETE"),
     **dict.fromkeys(("readdir", "Readdir", "ReaddirPlus"), "LIST"),
 }
-_OWN_INODE = 0x7FFFFFFFFFFFF0  # pkg/vfs/internal.go: minInternalNode
-_LINE = re.compile(r"\d{4}\.\d\d\.\d\d \d\d:\d\d:\d\d\.\d+ \[uid:\d+,gid:\d+,pid:\d+\] \w+ \(.*<\d+\.\d+>$")
-
-_CALL = r"^(?<time>\d{4}\.\d\d\.\d\d \d\d:\d\d:\d\d\.\d+) \[(?<process>[^\]]*)\] (?<verb>\w+) (?<call>.*)$"
-# Names of files may hold any of the marks, so these go by the last ones. The status is last, first, or in the result.
-_END = r" <(?<seconds>\d+\.?\d*)>$"
-_FORMS = {
-    "with_result": r"^\((?<arguments>.*)\): \((?<result>[^()]*)\) - (?<status>[^()]*)" + _END,
-    "later": r"^\((?<arguments>.*)\):? - (?<status>[^()]*)" + _END,
-    "earlier": r"^\((?<arguments>.*)\): (?<status>[^()\[]+?)(?: \((?<result>[^()]*)\))?(?: \[[^\]]*\])*" + _END,
-    "sdk": r"^\((?<arguments>.*)\): \((?<result>[^()]*)\)" + _END,
-}
-_WITHOUT = {"result": ("later",), "status": ("sdk",)}
-
 _op, _verb, _arguments, _result = (pl.col(name) for name in ("op", "verb", "arguments", "result"))
 _well, _lookup, _sdk = pl.col("status") == "OK", _verb == "lookup", _verb.str.contains("^[A-Z]")
 
@@ -53,10 +33,6 @@ _well, _lookup, _sdk = pl.col("status") == "OK", _verb == "lookup", _verb.str.co
 def _argument(place: int) -> pl.Expr:
     """Return an argument from the end for the SDK, whose paths may hold commas, else from the start."""
     return _arguments.str.split(",").list.get(place, null_on_oob=True)
-
-
-def _found(name: str) -> pl.Expr:
-    return pl.coalesce([pl.col(form).struct.field(name) for form in _FORMS if form not in _WITHOUT.get(name, ())])
 
 
 _path = (
@@ -70,13 +46,13 @@ _positioned = _verb.is_in(["Pread", "Pwrite"])
 _moves, _attributes = _op.is_in([GET, PUT]), pl.col("attributes")
 
 LAYOUT = Layout(
-    divide=matches(_CALL),
+    divide=matches(CALL),
     steps=(
         {
             "op": operation(_verb, _OPERATIONS),
-            **{form: pl.col("call").str.extract_groups(pattern) for form, pattern in _FORMS.items()},
+            **FORMS,
         },
-        {name: _found(name) for name in ("arguments", "result", "seconds", "status")},
+        PARTS,
         {
             # The SDK has the status in the result, last but for a listing.
             "status": pl.when(_sdk & pl.col("status").is_null())
@@ -110,7 +86,7 @@ LAYOUT = Layout(
         refuse(_verb.is_null(), "is not a line of an access log"),
         leave_out(_op.is_null(), NO_OBJECT),
         refuse(_arguments.is_null() | pl.col("status").is_null(), "ends before it should"),
-        leave_out(~_sdk & (pl.col("inode") >= _OWN_INODE), "a file of JuiceFS itself"),
+        leave_out(~_sdk & (pl.col("inode") >= OWN_INODE), "a file of JuiceFS itself"),
         refuse(
             (_moves | (~_sdk & (_op == LIST))) & (pl.col("bytes").is_null() | pl.col("offset").is_null()),
             "its arguments cannot be read",
@@ -122,7 +98,7 @@ LAYOUT = Layout(
         leave_out(_attributes.is_not_null() & ~_attributes.str.starts_with("-"), "a directory or a link"),
     ),
     columns={
-        "end_ns": pl.col("time").str.to_datetime("%Y.%m.%d %H:%M:%S%.f", time_unit="ns", strict=False).cast(pl.Int64),
+        "end_ns": END_NS,
         "local": pl.lit(True),
         "latency_ns": decimal(pl.col("seconds"), 9),
         "op": _op,
@@ -154,8 +130,4 @@ LAYOUT = Layout(
 )  # fmt: skip
 
 
-def _recognises(head: Head) -> bool:
-    return any(_LINE.match(line) for line in head.lines)
-
-
-FORMAT = Format("juicefs", "JuiceFS access log, of a mount or of its SDK", True, _recognises, of_lines(LAYOUT))
+FORMAT = Format("juicefs", "JuiceFS access log, of a mount or of its SDK", True, recognises, of_lines(LAYOUT))
