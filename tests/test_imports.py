@@ -50,6 +50,7 @@ KNOWN_HERE = {
     "validate/scoreboard/board.py": "data: the rows of the sample by case",
     "validate/reference/by_case.py": "data: published statements by case",
     "validate/reference/criterion.py": "data: published statements, and the examples they are about",
+    "validate/reference/posix.py": "data: published statements, and the examples they are about",
     "validate/reference/redhat_stores.py": "data: published statements, and the examples they are about",
     "validate/reference/redhat_gateways.py": "data: published statements; those on resharding are of its arithmetic",
 }
