@@ -36,7 +36,7 @@ PACING = ("rate", "clients", "think_time", "stagger", "duration", "operations", 
 """Fields of a workload that the tests set themselves."""
 _SLOW = ("nvme-quincy", "32x8", "nvme32", "bob/cluster", "210-filestore", "112-hdd", "rocksdb", "mysql", "hdd-4x4",
          "swift/cluster", "nvme-8x8", "hdd-quincy", "nvme-squid", "openio/cluster",
-         "openio/2019-servers")  # fmt: skip
+         "openio/2019-servers", "reference/posix")  # fmt: skip
 _FIRST = ("bob", "ceph", "minio", "swift")
 _RARELY = 0.05  # how often an example is taken that takes long to compile
 _KEPT = {"store", "kind", "faults", "prices", "assumed", "groups", "preset", "release", "access", "below"}
