@@ -252,3 +252,13 @@ def test_the_store_below_grows_by_blocks():
     spec = layered("ceph", "workload.mix={PUT: 1}", "workload.object_size=64MiB")
     growth = store_of(spec).growth
     assert growth is not None and growth.created_each(spec) == 16
+
+
+def test_a_host_down_below_is_felt_by_files():
+    """Clients of MinIO with retries reach another host; without, files fail as their blocks do."""
+    down = ["below.faults=[{kind: host_down, at: 0s, host: 1}]", "workload.mix={PUT: 1}", "workload.operations=200"]
+    failing, retried = (
+        simulate(layered("minio", *down, *more), seed=1)
+        for more in ([], ["below.client.retry={retries: 10, backoff: 10ms, jitter: 0}"])
+    )
+    assert failing.failed.any() and not retried.failed.any()
