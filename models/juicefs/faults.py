@@ -35,8 +35,8 @@ Fault = Annotated[MetadataDown | SlowMetadata | SlowMount, Field(discriminator="
 """An entry of the section `faults`."""
 
 FAULTS = {
-    "metadata": FaultKind("metadata_down", "outage"),
-    "slow-metadata": FaultKind("slow_metadata", "slow"),
+    "engine": FaultKind("metadata_down", "outage"),
+    "slow-engine": FaultKind("slow_metadata", "slow"),
     "slow-mount": FaultKind("slow_mount", "slow", "mount"),
 }
 """The failures of the command `failures`, by name."""
