@@ -11,7 +11,7 @@ from traces.spec.units import Fraction
 
 
 class MetadataDown(Outage):
-    """The metadata engine does not answer: operations wait until it is back."""
+    """The metadata engine does not respond: operations wait until it is back, and fail if it does not come back."""
 
     kind: Literal["metadata_down"] = Field(description="Metadata engine paused or restarted: operations wait for it.")
 
