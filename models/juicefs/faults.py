@@ -11,7 +11,7 @@ from traces.spec.units import Fraction
 
 
 class MetadataDown(Outage):
-    """The metadata engine does not answer: operations wait until it is back."""
+    """The metadata engine does not respond: operations wait until it is back, and fail if it does not come back."""
 
     kind: Literal["metadata_down"] = Field(description="Metadata engine paused or restarted: operations wait for it.")
 
@@ -35,8 +35,8 @@ Fault = Annotated[MetadataDown | SlowMetadata | SlowMount, Field(discriminator="
 """An entry of the section `faults`."""
 
 FAULTS = {
-    "metadata": FaultKind("metadata_down", "outage"),
-    "slow-metadata": FaultKind("slow_metadata", "slow"),
+    "engine": FaultKind("metadata_down", "outage"),
+    "slow-engine": FaultKind("slow_metadata", "slow"),
     "slow-mount": FaultKind("slow_mount", "slow", "mount"),
 }
 """The failures of the command `failures`, by name."""

@@ -16,7 +16,7 @@ from models.network.network import Network
 from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Choice, Group, Member, Station
 from models.shared.clients import ClientStations
-from models.shared.faults import speeds
+from models.shared.faults import outage_actions, speeds
 from models.shared.steps import Place, Step, check, commit, delay, joined, use
 
 _FILES = 64
@@ -78,15 +78,16 @@ class Stations:
         else:
             self.server = self._log = self.add("metadata", Discipline.FIFO)
         self._reader = self._infinite_reader() if metadata.engine == "sqlite" else self.server
-        pauses = [fault for fault in self.spec.faults if fault.kind == "metadata_down"]
-        self._gate = self.add("metadata pause", Discipline.GATE) if pauses else None
-        self.scenario: list[Action] = []
-        for fault in pauses:
-            assert self._gate is not None
-            self.scenario.append(Action(ActionKind.SHUT, self._gate, fault.at))
-            if fault.back_s < math.inf:
-                self.scenario.append(Action(ActionKind.OPEN, self._gate, fault.back_s))
         servers = dict.fromkeys((self.server, self._log, self._reader))
+        down = [fault for fault in self.spec.faults if fault.kind == "metadata_down"]
+        self._gate = self.add("metadata pause", Discipline.GATE) if down else None
+        self.scenario: list[Action] = []
+        for fault in down:
+            if fault.back_at is None:  # no one waits for what does not come back
+                self.scenario += outage_actions([(fault.at, math.inf)], servers)
+            elif self._gate is not None:
+                self.scenario.append(Action(ActionKind.SHUT, self._gate, fault.at))
+                self.scenario.append(Action(ActionKind.OPEN, self._gate, fault.back_at))
         slow = [fault for fault in self.spec.faults if fault.kind == "slow_metadata"]
         for station in servers:
             self.scenario += speeds(((0, each.at, each.end_s, each.speed) for each in slow), [station])

@@ -185,10 +185,10 @@ CASES = (
         "bob/minio-same-host",
     ),
     Case(
-        "posix-minio",
+        "posix-direct",
         f"MinIO with one SSD, written by mc and pandas; {_POSIX}",
         0.15,
-        "reference/posix-minio",
+        "reference/posix-direct",
     ),
     Case(
         "posix-juicefs",

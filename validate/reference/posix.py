@@ -7,7 +7,7 @@ from validate.reference.statements import Statement, Values, Variant, listed
 _SAME = 0.1
 """Largest fraction by which times are called the same (assumed: those published differ by 2 %)."""
 
-_MINIO = "reference/posix-minio"
+_MINIO = "reference/posix-direct"
 _LARGE, _SMALL = "workload.object_size=10GB", "workload.object_size=1MB"
 _PANDAS = "client.cpu.PUT.constant=0.822s"
 

@@ -228,6 +228,15 @@ def test_operations_wait_for_the_engine(fault, held_s):
     assert not run.failed.any()
 
 
+def test_operations_fail_if_the_engine_does_not_come_back():
+    few = ["workload.mix={HEAD: 1}", "workload.rate=5/s", "workload.operations=25", "attributes.lifetime=0s"]
+    run = simulate(layered("minio", *few, "faults=[{kind: metadata_down, at: 2s}]"), seed=1)
+    assert run.failed.tolist() == (run.column("arrival_s") > 2).tolist()
+    endless = ["workload.rate=null", "workload.clients=1", "metadata.latency=0s"]
+    with pytest.raises(InputError, match="metadata_down makes requests fail, which takes no time"):
+        layered("minio", *endless, "faults=[{kind: metadata_down, at: 2s}]")
+
+
 def test_a_slow_mount_delays_its_clients_only():
     few = ["workload.mix={HEAD: 1}", "workload.rate=50/s", "workload.operations=100", "mounts.count=2"]
     slow = "faults=[{kind: slow_mount, mount: 1, at: 0s, speed: 0.01}]"
@@ -252,3 +261,13 @@ def test_the_store_below_grows_by_blocks():
     spec = layered("ceph", "workload.mix={PUT: 1}", "workload.object_size=64MiB")
     growth = store_of(spec).growth
     assert growth is not None and growth.created_each(spec) == 16
+
+
+def test_a_host_down_below_is_felt_by_files():
+    """Clients of MinIO with retries reach another host; without, files fail as their blocks do."""
+    down = ["below.faults=[{kind: host_down, at: 0s, host: 1}]", "workload.mix={PUT: 1}", "workload.operations=200"]
+    failing, retried = (
+        simulate(layered("minio", *down, *more), seed=1)
+        for more in ([], ["below.client.retry={retries: 10, backoff: 10ms, jitter: 0}"])
+    )
+    assert failing.failed.any() and not retried.failed.any()
