@@ -35,7 +35,8 @@ Path = tuple[str, ...]
 PACING = ("rate", "clients", "think_time", "stagger", "duration", "operations", "arrivals")
 """Fields of a workload that the tests set themselves."""
 _SLOW = ("nvme-quincy", "32x8", "nvme32", "bob/cluster", "210-filestore", "112-hdd", "rocksdb", "mysql", "hdd-4x4",
-         "swift/cluster", "nvme-8x8", "hdd-quincy", "nvme-squid")  # fmt: skip
+         "swift/cluster", "nvme-8x8", "hdd-quincy", "nvme-squid", "s3fs/ranges")  # fmt: skip
+_HUGE = ("s3fs/posix",)  # thousands of requests for each operation: never taken
 _RARELY = 0.05  # how often an example is taken that takes long to compile
 _KEPT = {"store", "kind", "faults", "prices", "assumed", "groups", "preset", "release", "access", "below"}
 _KEPT |= {"timeout", "retry", "hedge"}
@@ -99,7 +100,7 @@ def examples() -> tuple[tuple[str, Mapping], ...]:
     found = []
     for path in SPECS:
         data = load_mapping(path)
-        if {"store", "workload"} <= data.keys():
+        if {"store", "workload"} <= data.keys() and not any(part in str(path) for part in _HUGE):
             found.append((str(path.relative_to(EXAMPLES)), data))
     return tuple(found)
 
