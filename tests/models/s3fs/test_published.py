@@ -22,7 +22,7 @@ def test_10_gb_take_several_times_as_long_as_directly():
     run = simulate(load_spec(EXAMPLES / "s3fs" / "posix.yaml"), trace_of(rows))
     written_s, renamed_s = np.asarray(run.latency_s).tolist()
     assert 4 * DIRECT_S < written_s + renamed_s < WRITE_S
-    assert 2 * DIRECT_S < renamed_s  # read and written
+    assert renamed_s > 2 * DIRECT_S  # read and written
     assert written_s > 3 * DIRECT_S  # to the temporary drive, to the store, and half of it copied there
 
 
