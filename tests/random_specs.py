@@ -36,7 +36,8 @@ PACING = ("rate", "clients", "think_time", "stagger", "duration", "operations", 
 """Fields of a workload that the tests set themselves."""
 _SLOW = ("nvme-quincy", "32x8", "nvme32", "bob/cluster", "210-filestore", "112-hdd", "rocksdb", "mysql", "hdd-4x4",
          "swift/cluster", "nvme-8x8", "hdd-quincy", "nvme-squid", "openio/cluster",
-         "openio/2019-servers", "reference/posix")  # fmt: skip
+         "openio/2019-servers", "s3fs/ranges")  # fmt: skip
+_HUGE = ("s3fs/posix", "reference/posix")  # thousands of requests for each operation: never taken
 _FIRST = ("bob", "ceph", "minio", "swift")
 _RARELY = 0.05  # how often an example is taken that takes long to compile
 _KEPT = {"store", "kind", "faults", "prices", "assumed", "groups", "preset", "release", "access", "below"}
@@ -102,7 +103,7 @@ def examples() -> tuple[tuple[str, Mapping], ...]:
     found = []
     for path in SPECS:
         data = load_mapping(path)
-        if {"store", "workload"} <= data.keys():
+        if {"store", "workload"} <= data.keys() and not any(part in str(path) for part in _HUGE):
             found.append((str(path.relative_to(EXAMPLES)), data))
     return tuple(found)
 

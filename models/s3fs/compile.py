@@ -126,8 +126,8 @@ def issues(spec: S3fsSpec, trace: Trace) -> list[Issued]:
 def _issued(spec: S3fsSpec, series: list[tuple[Op, Series]], index: NDArray[np.int32]) -> list[tuple[Nth, Issued]]:
     of_call = defaultdict[Nth, list[int]](list)
     for number, (_, each) in enumerate(series):
-        for nth in (nth for calls in _numbered(each) for nth in calls):
-            of_call[nth].append(number)
+        for key in (key for calls in _numbered(each) for key in calls):
+            of_call[key].append(number)
     found = []
     for (call, nth), numbers in of_call.items():
         size = None if call.size_bytes == PAYLOAD else call.size_bytes
@@ -187,7 +187,8 @@ class _Mounts:
             locks = [self._add("file", Discipline.POOL, level, n) for n in range(_MOST_LOCKS)]
             self.tables = (np.array(locks, np.int32)[:, None],)
             lock = Member(len(below.placements), 0, ("file", level))
-        self.at = _Places(*places, latency, lock)
+        cpu_at, disk_at, threads_at, lookups_at = places
+        self.at = _Places(cpu_at, disk_at, threads_at, lookups_at, latency, lock)
 
     def _add(self, role: str, discipline: Discipline, *indices: int, servers: int = 1) -> int:
         name = " ".join(map(str, (role, *indices)))

@@ -18,9 +18,11 @@ from models.shared.faults import Degradation
 from models.shared.multipart import MOST_PARTS
 from models.shared.prices import Price, PriceList
 from models.shared.store_spec import FAULTS, PRICES
-from traces.spec.field_notes import Basis
-from traces.spec.units import MOST_COUNT, Bytes, Fraction, Seconds
+from traces.spec.field_notes import Basis, Unit
+from traces.spec.units import MOST_COUNT, Bytes, Fraction, Seconds, parse_bytes
 from traces.workload.distributions import Strict
+
+_LargeBytes = Annotated[int, Unit("B", "64MiB"), BeforeValidator(parse_bytes, json_schema_input_type=int | str)]
 
 _NUMBERS = {float(name): name for name in RELEASES}
 """Releases as YAML reads them."""
@@ -125,7 +127,7 @@ class S3fsSpec(LayerSpec):
     )
     mounts: Mounts = Field(Mounts(), description="Machines with a mount: number, cores, CPU times.")
     temporary: Temporary = Field(Temporary(), description="Drive with the temporary files of each mount.")
-    multipart_size: Annotated[Bytes, Basis(_MAN, LEAST_PART_BYTES, 5 << 30)] = Field(
+    multipart_size: Annotated[_LargeBytes, Basis(_MAN, LEAST_PART_BYTES, 5 << 30)] = Field(
         10 * MIB,
         ge=LEAST_PART_BYTES,
         le=5 << 30,
@@ -141,7 +143,7 @@ class S3fsSpec(LayerSpec):
         description="Requests with data that a mount has in progress; absent: 10, of release 1.90: 5. A read "
         "fetches as many ranges at once.",
     )
-    max_dirty_data: Annotated[Bytes, Basis(_MAN, 50 * MIB, 1 << 40)] = Field(
+    max_dirty_data: Annotated[_LargeBytes, Basis(_MAN, 50 * MIB, 1 << 40)] = Field(
         5 << 30,
         ge=50 * MIB,
         description="Bytes of a file that were written and are not uploaded, at which it is uploaded although it is "

@@ -25,7 +25,8 @@ def _few(workload):
     """Changes of a workload that leave few requests; of closed groups, a duration alone limits the number."""
     if "groups" in workload:
         return ["workload.duration=60ms"]
-    return [*(["workload.duration=null"] if "duration" in workload else []), "workload.operations=300"]
+    few = min(300, workload.get("operations", 300))
+    return [*(["workload.duration=null"] if "duration" in workload else []), f"workload.operations={few}"]
 
 
 def _cases():
