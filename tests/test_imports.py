@@ -40,7 +40,7 @@ def test_only_the_reference_engine_imports_simpy():
 
 # Who knows which stores there are
 
-STORE_NAMES = re.compile(r"(?<![a-z])(minio|ceph|swift|bob)(?![a-z])|Minio|Ceph|Swift|Bob")
+STORE_NAMES = re.compile(r"(?<![a-z])(minio|ceph|swift|bob|s3fs)(?![a-z])|Minio|Ceph|Swift|Bob")
 """A store as an identifier or a word of it; prose says MinIO, and Ceph in docstrings only."""
 
 KNOWN_HERE = {

@@ -221,6 +221,7 @@ OF_PROTOCOLS = (
     "models/ceph",
     "models/swift",
     "models/bob",
+    "models/s3fs",
     "validate/s3",
     "validate/reference",
 )
