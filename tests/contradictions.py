@@ -527,16 +527,5 @@ def has_rare_work(subject: Subject) -> bool:
     return subject.capacity_ops is not None and subject.chance(LONGEST) > _MOST_CHANCE
 
 
-def has_mounts(subject: Subject) -> bool:
-    """Whether the store is one of mounts with caches that are empty at first, and attributes that expire.
-
-    The longer a run and the higher its rate, the more they serve: in examples/juicefs/mount.yaml with other NICs,
-    3,353 op/s are stated from few requests, and 24,000 requests at 3,689 op/s are served.
-    """
-    return bool(subject.random.data["store"] == "juicefs")
-
-
-EXCLUDED: dict[str, tuple[Callable[[Subject], bool], ...]] = {
-    "saturation": (has_several_workers, has_rare_work, has_mounts)
-}
+EXCLUDED: dict[str, tuple[Callable[[Subject], bool], ...]] = {"saturation": (has_several_workers, has_rare_work)}
 """Conditions under which a property is not checked, each a function whose docstring has the reason."""
