@@ -29,7 +29,7 @@ from models.store import spec_of
 from sim.simulate import simulate
 from traces.fitting.similarity import comparable_trace, compare_figures
 from traces.fitting.workload import fit_workload
-from traces.operations import GET, OPS
+from traces.operations import GET, S3
 from traces.run import Run, read_trace_or_run
 from traces.statistics.hit_ratio import footprint_bytes, lru_hits
 from traces.statistics.popularity import objects_of
@@ -49,7 +49,7 @@ def store(cache_bytes: float, read_s: float) -> StoreSpec:
     data = {
         "store": "minio",
         "workload": {"operations": 1, "object_size": "4KiB"},
-        "hosts": {"cores": 64, "cpu": dict.fromkeys(OPS, 0), "page_cache": {"size": int(cache_bytes)}},
+        "hosts": {"cores": 64, "cpu": dict.fromkeys(S3, 0), "page_cache": {"size": int(cache_bytes)}},
         "drives": {"count": DRIVES, "read": access, "write": access, "commit": 0, "commit_in": "queue"},
     }
     return spec_of(data, "locality")

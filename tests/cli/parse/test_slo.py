@@ -45,7 +45,7 @@ def test_case_is_ignored(text):
         ("GET.p999<50ms", "did you mean p99.9?"),
         ("GET.latency<50ms", "'latency' is not a measure; allowed are mean, p25"),
         ("gat.p99<50ms", "'gat' is not an operation; did you mean GET?"),
-        ("COPY.p99<50ms", "'COPY' is not an operation; allowed are GET, PUT"),
+        ("MOVE.p99<50ms", "'MOVE' is not an operation; allowed are GET, PUT"),
         ("GET.p99<30", "needs a unit, as in 30ms"),
         ("GET.throughput>500", "needs a unit, as in 500/s"),
         ("GET.errors<1", "1 is 100 %, which every run meets; did you mean 1%?"),
