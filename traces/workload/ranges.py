@@ -27,9 +27,9 @@ class Ranges(Strict):
     size: SizeDistribution = Field(description="Length of the range; smaller objects are read or written as a whole.")
     order: Literal["random", "sequential"] = Field(
         "random",
-        description="random: a range begins anywhere in the object. sequential: the ranges that an operation has of an "
-        "object follow each other from its start, whichever client it is, and begin again after its end; the last one "
-        "before it is shorter if the size is not a multiple.",
+        description="Places of the ranges of an object. random: anywhere in it. sequential: those of an operation follow "
+        "each other from its start, whichever client it is, and begin again after its end; the last one before it is "
+        "shorter if the size is not a multiple.",
     )
 
     def columns(self, seed: int, op: NDArray[np.int32], key: Indices, size_bytes: Indices) -> tuple[pa.Array, pa.Array]:
