@@ -27,7 +27,7 @@ class Ranges(Strict):
     size: SizeDistribution = Field(description="Length of the range; smaller objects are read or written as a whole.")
     order: Literal["random", "sequential"] = Field(
         "random",
-        description="Places of the ranges of an object. random: anywhere in it. sequential: those of an operation follow "
+        description="Places of ranges in an object. random: anywhere in it. sequential: those of an operation follow "
         "each other from its start, whichever client it is, and begin again after its end; the last one before it is "
         "shorter if the size is not a multiple.",
     )
