@@ -133,7 +133,8 @@ def anatomy_command(
         raise InputError(f"{out} exists; add --force to overwrite it")
     fs = lifecycle.running()
     if fs is None:
-        raise InputError("no file system of the lab is up; start one with 'tailcast lab up juicefs --record', or s3fs")
+        names = ", ".join(FILE_SYSTEMS)
+        raise InputError(f"no file system of the lab is up; start one of {names} with 'tailcast lab up NAME --record'")
     if not fs.form.recorded:
         raise InputError(f"{fs.name} is up without recorders; first stop it, and start it with --record")
     with stderr.status(fs.name) as shown:
