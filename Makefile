@@ -19,7 +19,7 @@ CLOCKED := tests/validate tests/traces/logs tests/test_benchmarks.py tests/test_
 # Tests start many processes, each of which would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test nightly coverage lint kernel header kernel-debug kernel-sanitize schema bench scoreboard minio ceph swift box clean
+.PHONY: demo test nightly coverage lint kernel header kernel-debug kernel-sanitize schema bench scoreboard minio ceph swift box file-systems clean
 
 demo: .venv/built
 	$(BIN)/tailcast demo --force
@@ -76,6 +76,10 @@ minio: .venv/ready
 # Ceph and Swift from Debian's packages for the live tests; where they cannot be had, these are skipped.
 ceph swift: .venv/ready
 	-$(BIN)/tailcast lab install $@
+
+# JuiceFS, s3fs and Redis for the live tests; where they cannot be had, these are skipped.
+file-systems: .venv/ready
+	-$(BIN)/tailcast lab install juicefs s3fs
 
 # The programs that stores in a box need; where they cannot be had, the tests of boxes say so and are skipped.
 box: .venv/ready
