@@ -10,7 +10,7 @@ from models.bob.faults import Fault
 from models.bob.sections import Blobs, BobPrices, Drives, Hosts, Stored, VirtualDisks
 from models.shared.background import BackgroundWork
 from models.shared.clients import ClientMachines
-from models.shared.faults import NoisyNeighbour, refuse_instant_failures
+from models.shared.faults import refuse_absent_part, refuse_instant_failures, refuse_noise_without_rate
 from models.shared.multipart import refuse_multipart
 from models.shared.protection import Protection
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
@@ -84,16 +84,8 @@ class BobSpec(StoreSpec):
         """Check that all parts named by faults exist, and that failed requests of a closed loop take time."""
         most = {"drive": self.hosts.count * self.drives.count, "host": self.hosts.count}
         for number, fault in enumerate(self.faults):
-            for part, count in most.items():
-                which = getattr(fault, part, 0)
-                if which >= count:
-                    raise ValueError(
-                        f"faults.{number}.{part}: there is no {part} {which}; allowed are 0 to {count - 1}"
-                    )
-            if isinstance(fault, NoisyNeighbour) and fault.resource == "network" and not self.hosts.nic:
-                raise ValueError(
-                    f"faults.{number}.resource: unlimited bandwidth has no fraction to take; give hosts.nic"
-                )
+            refuse_absent_part(number, fault, most)
+            refuse_noise_without_rate(number, fault, self.hosts.nic)
             if fault.kind in ("host_down", "link_down"):
                 refuse_instant_failures(self.workload, self.network.latency, fault.kind)
         return self

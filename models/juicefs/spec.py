@@ -10,7 +10,7 @@ from models.juicefs.faults import Fault
 from models.juicefs.sections import TMP_FOLDERS, Attributes, Blocks, DiskCache, JuiceFSPrices, Metadata, Mounts
 from models.layer import LayerSpec
 from models.shared.clients import ClientMachines
-from models.shared.faults import refuse_instant_failures
+from models.shared.faults import refuse_absent_part, refuse_instant_failures
 from models.shared.multipart import refuse_multipart
 from models.shared.store_spec import FAULTS, PRICES
 from traces.spec.field_notes import Basis
@@ -69,8 +69,5 @@ class JuiceFSSpec(LayerSpec):
             if fault.kind == "metadata_down" and fault.back_at is None:
                 way_s = self.metadata.latency if self.metadata.engine != "sqlite" else 0.0
                 refuse_instant_failures(self.workload, way_s, fault.kind)
-            if fault.kind == "slow_mount" and fault.mount >= self.mounts.count:
-                raise ValueError(
-                    f"faults.{number}.mount: there is no mount {fault.mount}; allowed are 0 to {self.mounts.count - 1}"
-                )
+            refuse_absent_part(number, fault, {"mount": self.mounts.count})
         return self

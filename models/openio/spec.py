@@ -12,7 +12,7 @@ from models.openio.faults import Fault
 from models.openio.sections import Chunks, Directory, Drives, Gateways, Hosts, OpenioPrices, Stored
 from models.shared.background import BackgroundWork
 from models.shared.clients import ClientMachines
-from models.shared.faults import NoisyNeighbour, refuse_instant_failures
+from models.shared.faults import refuse_absent_part, refuse_instant_failures, refuse_noise_without_rate
 from models.shared.multipart import refuse_multipart
 from models.shared.protection import Protection
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
@@ -115,16 +115,8 @@ class OpenioSpec(StoreSpec):
         """Check that all parts named by faults exist, and that failed requests of a closed loop take time."""
         most = {"drive": self.total_drives, "host": self.hosts.count, "gateway": self.gateway_count}
         for number, fault in enumerate(self.faults):
-            for part, count in most.items():
-                which = getattr(fault, part, 0)
-                if which >= count:
-                    raise ValueError(
-                        f"faults.{number}.{part}: there is no {part} {which}; allowed are 0 to {count - 1}"
-                    )
-            if isinstance(fault, NoisyNeighbour) and fault.resource == "network" and not self.hosts.nic:
-                raise ValueError(
-                    f"faults.{number}.resource: unlimited bandwidth has no fraction to take; give hosts.nic"
-                )
+            refuse_absent_part(number, fault, most)
+            refuse_noise_without_rate(number, fault, self.hosts.nic)
             if fault.kind in ("rawx_down", "rawx_hung", "host_down", "meta2_down", "gateway_down"):
                 refuse_instant_failures(self.workload, self.network.latency, fault.kind)
         return self

@@ -14,7 +14,7 @@ from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, Serv
 from models.s3fs.pages import LEAST_PART_BYTES, MIB
 from models.s3fs.release import RELEASES, Name, Release
 from models.s3fs.series import Protocol
-from models.shared.faults import Degradation
+from models.shared.faults import Degradation, refuse_absent_part
 from models.shared.multipart import MOST_PARTS
 from models.shared.prices import Price, PriceList
 from models.shared.store_spec import FAULTS, PRICES
@@ -193,10 +193,7 @@ class S3fsSpec(LayerSpec):
     def _parts_fit(self) -> S3fsSpec:
         """Check that faults name mounts that exist, and that parts are those of s3fs."""
         for number, fault in enumerate(self.faults):
-            if fault.mount >= self.mounts.count:
-                raise ValueError(
-                    f"faults.{number}.mount: there is no mount {fault.mount}; allowed are 0 to {self.mounts.count - 1}"
-                )
+            refuse_absent_part(number, fault, {"mount": self.mounts.count})
         if getattr(self.below.client, "multipart", None) is not None:
             raise ValueError("below.client.multipart: s3fs uploads in parts itself; allowed is null")
         return self

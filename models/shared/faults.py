@@ -229,6 +229,33 @@ def speeds(slowdowns: Iterable[Slowdown], stations: Sequence[int]) -> list[Actio
     return actions
 
 
+def refuse_absent_part(number: int, fault: Any, counts: Mapping[str, int]) -> None:
+    """Refuse a fault of a part that does not exist.
+
+    Args:
+        number: place of the fault among those of the spec.
+        fault: it has the number of its part in a field with the part's name.
+        counts: number of parts, by name.
+
+    Raises:
+        ValueError: the message names the field, and what is allowed.
+    """
+    for part, count in counts.items():
+        which = getattr(fault, part, 0)
+        if which >= count:
+            raise ValueError(f"faults.{number}.{part}: there is no {part} {which}; allowed are 0 to {count - 1}")
+
+
+def refuse_noise_without_rate(number: int, fault: Any, nic: float | None) -> None:
+    """Refuse a noisy neighbour that takes a fraction of an unlimited bandwidth.
+
+    Raises:
+        ValueError: the hosts' NICs have no rate.
+    """
+    if isinstance(fault, NoisyNeighbour) and fault.resource == "network" and not nic:
+        raise ValueError(f"faults.{number}.resource: unlimited bandwidth has no fraction to take; give hosts.nic")
+
+
 def refuse_instant_failures(workload: Workload, latency_s: float, kind: str) -> None:
     """Refuse closed loops in which failed requests take no time: their clients would retry endlessly.
 

@@ -30,7 +30,7 @@ from models.ceph.spec.sections import (
 from models.devices.devices import PRESETS, DeviceField
 from models.devices.processors import ProcessorCores
 from models.shared.background import BackgroundWork
-from models.shared.faults import refuse_instant_failures
+from models.shared.faults import refuse_absent_part, refuse_instant_failures
 from models.shared.proxies import Proxy
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
 from traces.spec.field_notes import Basis
@@ -213,11 +213,6 @@ class CephSpec(StoreSpec):
                 )
             if isinstance(fault, ReshardEvent | GatewayDown) and not self.access.via_gateways:
                 raise ValueError(f"faults.{number}.kind: {fault.kind} requires access s3; it is {self.access.kind}")
-            for name, count in counts.items():
-                named = getattr(fault, name, 0)
-                if named >= count:
-                    raise ValueError(
-                        f"faults.{number}.{name}: there is no {name} {named}; allowed are 0 to {count - 1}"
-                    )
+            refuse_absent_part(number, fault, counts)
             if isinstance(fault, GatewayDown) or (isinstance(fault, HostDown) and self.collocated):
                 refuse_instant_failures(self.workload, self.network.latency, fault.kind)

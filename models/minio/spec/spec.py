@@ -13,7 +13,7 @@ from models.minio.spec.release import LATEST, Release
 from models.minio.spec.sections import Client, Drives, Erasure, FurtherPool, Hosts, MinioPrices, NetworkLink
 from models.network.service_demand import ServiceDemand
 from models.shared.background import BackgroundWork
-from models.shared.faults import NoisyNeighbour, refuse_instant_failures
+from models.shared.faults import NoisyNeighbour, refuse_absent_part, refuse_instant_failures
 from models.shared.proxies import Proxy
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
 from traces.operations import Op
@@ -183,12 +183,7 @@ class MinioSpec(StoreSpec):
         most = {"drive": self.total_drives, "host": self.total_hosts, "rack": self.hosts.racks}
         most["pool"] = 1 + len(self.pools)
         for number, fault in enumerate(self.faults):
-            for part, count in most.items():
-                which = getattr(fault, part, 0)
-                if which >= count:
-                    raise ValueError(
-                        f"faults.{number}.{part}: there is no {part} {which}; allowed are 0 to {count - 1}"
-                    )
+            refuse_absent_part(number, fault, most)
             if isinstance(fault, MinioHostDown | RackDown) and self.client.on_storage_hosts:
                 raise ValueError(
                     f"faults.{number}.kind: {fault.kind} also stops the clients, which run on the hosts; it is allowed "

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from models.shared.background import BackgroundWork
 from models.shared.clients import ClientMachines
-from models.shared.faults import NoisyNeighbour, refuse_instant_failures
+from models.shared.faults import refuse_absent_part, refuse_instant_failures, refuse_noise_without_rate
 from models.shared.protection import Protection
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
 from models.swift.spec.faults import Fault, ProxyDown
@@ -98,16 +98,8 @@ class SwiftSpec(StoreSpec):
         """Check that all parts named by faults exist, and that failed requests of a closed loop take time."""
         most = {"drive": self.total_drives, "host": self.hosts.count, "proxy": self.proxies.count}
         for number, fault in enumerate(self.faults):
-            for part, count in most.items():
-                which = getattr(fault, part, 0)
-                if which >= count:
-                    raise ValueError(
-                        f"faults.{number}.{part}: there is no {part} {which}; allowed are 0 to {count - 1}"
-                    )
-            if isinstance(fault, NoisyNeighbour) and fault.resource == "network" and not self.hosts.nic:
-                raise ValueError(
-                    f"faults.{number}.resource: unlimited bandwidth has no fraction to take; give hosts.nic"
-                )
+            refuse_absent_part(number, fault, most)
+            refuse_noise_without_rate(number, fault, self.hosts.nic)
             if isinstance(fault, ProxyDown) or fault.kind in ("host_down", "drive_down"):
                 refuse_instant_failures(self.workload, self.network.latency, fault.kind)
         return self
