@@ -6,15 +6,13 @@ import contextlib
 import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
 
 from traces.errors import InputError
 from validate.mount.mount_path import MountPoint
 from validate.s3.account import DataPath
-
-_THREADS = 16
+from validate.s3.preload import write_each
 
 
 class Record(Protocol):
@@ -94,13 +92,7 @@ class Folders:
                 raise InputError(f"{where} cannot be written before the replay: {response.error}")
             _drop_pages(self._path(wanted.bucket) / wanted.key)
 
-        with ThreadPoolExecutor(_THREADS) as pool:
-            try:
-                for done, _ in enumerate(pool.map(write, objects), start=1):
-                    progress(done)
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
+        write_each(objects, write, progress)
 
     def remove(self, written: Mapping[str, Iterable[str]]) -> list[str]:
         """Remove the files of the given keys, then the folders.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +15,8 @@ from traces.errors import InputError
 from traces.interrupts import raise_stops_again
 from validate.replay.bucket_record import BucketRecord, delete_objects, is_absent
 from validate.s3.account import Account, DataPath
+from validate.s3.preload import write_each
 
-_PRELOAD_THREADS = 16
 _DELETE_BATCH = 1000  # the maximum of DeleteObjects
 _TAKEN = ("BucketAlreadyExists", "BucketAlreadyOwnedByYou")
 _NAME_TRIES = 5
@@ -137,13 +136,7 @@ class Buckets:
                 where = f"{self._account.endpoint_url}: {wanted.bucket}/{wanted.key}"
                 raise InputError(f"{where} cannot be written before the replay: {response.error}")
 
-        with ThreadPoolExecutor(_PRELOAD_THREADS) as pool:
-            try:
-                for done, _ in enumerate(pool.map(write, objects), start=1):
-                    progress(done)
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
+        write_each(objects, write, progress)
 
     def remove(self, written: Mapping[str, Iterable[str]]) -> list[str]:
         """Delete the given keys of each bucket of the trace, then the buckets.
