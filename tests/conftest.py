@@ -51,11 +51,12 @@ _LONGEST = (
 def pytest_configure(config: pytest.Config) -> None:
     """Give each parallel worker a core of its own, so that commands start no processes by default.
 
-    Tests of real time (`-m "clock …"`) have all cores. Ctrl-C is not ignored, although a shell without job control
-    starts background jobs so.
+    Tests of real time (`-m "clock …"`) have all cores. Ctrl-C and SIGHUP are not ignored, although a shell without
+    job control, and nohup, start commands so.
     """
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, usual)
     cores, worker = sorted(os.sched_getaffinity(0)), os.environ.get("PYTEST_XDIST_WORKER")
     if worker is not None and not config.option.markexpr.startswith("clock"):
         os.sched_setaffinity(0, {cores[int(worker.removeprefix("gw")) % len(cores)]})
