@@ -60,13 +60,14 @@ def compile(spec: JuiceFSSpec, trace: Trace, saturated: bool = False) -> tuple[N
         InputError: a gateway does not serve an operation of the trace, or the store below raises it.
     """
     if spec.is_gateway:
-        refused = [OPS[k] for k in np.unique(trace.op).tolist() if k > COPY and OPS[k] in FILE]
+        refused = [OPS[k] for k in np.unique(trace.op).tolist() if OPS[k] in FILE]
         if refused:
             served = ", ".join(OPS[: COPY + 1])
             raise InputError(f"workload: has {', '.join(refused)}; gateways of JuiceFS serve {served}")
     kinds, route = kinds_of(spec, trace)
-    below = compile_below(_with_mounts(spec), trace, saturated=saturated)
-    found = dict(zip([key for key, _ in _issued(spec, kinds, route)], below.starts, strict=True))
+    issued = _issued(spec, kinds, route)
+    below = compile_below(_with_mounts(spec), trace, saturated=saturated, issued=[each for _, each in issued])
+    found = dict(zip([key for key, _ in issued], below.starts, strict=True))
     stations = Stations(spec, below.network)
     first = len(below.network.routes)
     builder = Routes(spec, stations, found, first + len(kinds) + 1)

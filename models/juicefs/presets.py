@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from models.devices.presets import Preset, Presets
 
-_SQL_STATEMENT = "statement by primary key: pgbench -S serves 10,000 to 20,000 a second and core (PostgreSQL 16)"
+_SQL_STATEMENT = "assumed: 10,000 to 20,000 statements by primary key a second and core"
 
 _ENGINES = (
     Preset(
         "redis",
-        "Redis 7, one thread: redis-benchmark serves 100,000 to 200,000 commands a second without pipelining; "
+        "Redis 7, one thread (assumed: 100,000 to 200,000 commands a second without pipelining); "
         "appendfsync everysec, so that no command waits for a drive",
         {"engine": "redis", "command": {"constant": 6e-6}, "commit": {"constant": 0.0}},
     ),
@@ -37,8 +37,8 @@ _ENGINES = (
     ),
     Preset(
         "tikv",
-        "TiKV, 3 nodes of 8 cores; a read of a key 50 us; a commit is a write of the Raft log on a majority (assumed: "
-        "0.5 ms with the network between the nodes)",
+        "TiKV, 3 nodes of 8 cores; a read of a key (assumed: 50 us); a commit is a write of the Raft log on a majority "
+        "(assumed: 0.5 ms with the network between the nodes)",
         {"engine": "tikv", "servers": 24, "command": {"constant": 50e-6}, "commit": {"constant": 0.5e-3}},
     ),
 )

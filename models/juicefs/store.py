@@ -20,7 +20,7 @@ from models.store import Store
 from traces.operations import Op
 
 _FILE_BYTES = 300
-"""Memory of a Redis for a file, in B (juicefs.com/docs/community/redis_best_practices, "Estimate")."""
+"""Memory of a Redis for a file, in B (juicefs.com/docs/community/redis_best_practices, "Memory usage")."""
 
 
 def demands(spec: JuiceFSSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:

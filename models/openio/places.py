@@ -276,7 +276,7 @@ def sets_of_drives(hosts: int, per_host: int, width: int) -> NDArray[np.int64]:
         width: number of chunks of a metachunk.
     """
     drives = hosts * per_host
-    even = drives // math.gcd(drives, width)  # so many sets, or a multiple, have each drive equally often
+    even = drives // math.gcd(drives, width)  # each drive is in equally many sets of a multiple of this number
     sets = max(64, min(_MOST_SETS, math.ceil(_SETS_PER_DRIVE * drives / width)))
     sets = sets if even > _MOST_SETS else even * math.ceil(sets / even)
     of_host, of_drive = np.zeros(hosts), np.zeros((hosts, per_host))
