@@ -30,12 +30,14 @@ class _State:
         raises_from_s: from when on a stop raises KeyboardInterrupt (`time.monotonic`); until then, it is kept.
         kept: the last stop that did not raise; None if there was none.
         raised: the last stop that did.
+        times_raised: how many did.
     """
 
     handled = False
     raises_from_s = _NEVER
     kept: int | None = None
     raised: int = signal.SIGINT
+    times_raised = 0
 
 
 @contextlib.contextmanager
@@ -78,6 +80,7 @@ def _on_stop(number: int, frame: FrameType | None) -> None:
         _State.kept = number
         return
     _State.raises_from_s, _State.raised = now_s + _CLEAN_UP_S, number
+    _State.times_raised += 1
     raise KeyboardInterrupt
 
 
@@ -102,14 +105,21 @@ def _in_main_thread() -> bool:
 
 @contextlib.contextmanager
 def raised_stops() -> Iterator[None]:
-    """Let stops raise KeyboardInterrupt in the context, also one that was kept, and nowhere behind it."""
+    """Let stops raise KeyboardInterrupt in the context, also one that was kept, and nowhere behind it.
+
+    An exception that a library makes of one, as Pydantic does when it builds a validator, becomes KeyboardInterrupt.
+    """
     if not _in_main_thread() or not _State.handled:
         yield
         return
-    former = _State.raises_from_s
+    former, before = _State.raises_from_s, _State.times_raised
     try:
         raise_stops_again()
         yield
+    except Exception:
+        if _State.times_raised == before:
+            raise
+        raise KeyboardInterrupt from None
     finally:
         _State.raises_from_s = former
 
@@ -124,6 +134,7 @@ def raise_stops_again() -> None:
         _State.raises_from_s = 0.0
         if _State.kept is not None:
             _State.kept, _State.raises_from_s = None, time.monotonic() + _CLEAN_UP_S
+            _State.times_raised += 1
             raise KeyboardInterrupt
 
 
