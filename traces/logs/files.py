@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
@@ -17,7 +18,7 @@ from traces.errors import InputError
 from traces.logs.columns import Columns
 from traces.logs.folders import NO_LOG, files_below, is_hidden, is_no_log
 from traces.readers.applications import strace
-from traces.readers.formats import Format, detect
+from traces.readers.formats import Format, UnknownFormatError, detect
 from traces.readers.registry import FORMATS
 from traces.readers.source import Source
 from traces.readers.tools.generic_csv import CSV, csv_format
@@ -180,7 +181,11 @@ def formats_of(
     elif name is None:
         found = [_detected(source) for source in sources]
     else:
-        found = [_named(name)] * len(sources)
+        named = _named(name)
+        found = [named] * len(sources)
+        for source in sources:
+            with contextlib.suppress(UnknownFormatError):
+                detect(source, (named,))  # what is around its lines
     if below is not None:
         if not any(one is strace.FORMAT for one in found):
             raise InputError(f"below is {below!r}; only the format {strace.NAME} has paths of all files of a host")

@@ -14,6 +14,7 @@ from traces.logs.import_report import ImportReport
 from traces.readers.blocks import Read, by_block
 from traces.readers.layout import Layout, parser
 from traces.readers.source import Source
+from traces.readers.wrappers import possible_wrappers
 
 
 @dataclass(frozen=True)
@@ -71,19 +72,29 @@ def of_lines(layout: Layout) -> Read:
 
 
 def detect(source: Source, formats: tuple[Format, ...]) -> Format:
-    """Return the first format that recognises the file.
+    """Return the first format that recognises the file, if need be without what may be around its lines.
 
     Raises:
         InputError: no format does, or the file cannot be read.
     """
-    head = Head(source.name.name, source.head(), source.path)
-    found = next((format for format in formats if format.recognises(head)), None)
-    if found is None:
-        names = ", ".join(format.name for format in formats)
-        raise UnknownFormatError(
-            f"{source.name}: the format is not recognised; {_nearest(head, formats)}known: {names}"
-        )
-    return found
+    head = _head(source)
+    dated = tuple(format for format in formats if format.dated and not format.binary)
+    for wrapper in possible_wrappers(head.data):
+        source.wrapper = wrapper
+        found = _recognising(_head(source), dated) if wrapper else _recognising(head, formats)
+        if found is not None:
+            return found
+    source.wrapper = None
+    names = ", ".join(format.name for format in formats)
+    raise UnknownFormatError(f"{source.name}: the format is not recognised; {_nearest(head, formats)}known: {names}")
+
+
+def _head(source: Source) -> Head:
+    return Head(source.name.name, source.head(), source.path)
+
+
+def _recognising(head: Head, formats: tuple[Format, ...]) -> Format | None:
+    return next((format for format in formats if format.recognises(head)), None)
 
 
 class UnknownFormatError(InputError):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from traces.compression import TruncatedError, decompressed
 from traces.errors import InputError
-from traces.readers.containers import unwrapped
+from traces.readers.wrappers import Wrapper, unwrapped, without
 from traces.spec.suggestions import no_such_file
 
 BLOCK_BYTES = 4 << 20
@@ -120,6 +120,7 @@ class Source:
         zone: time zone of times without one: ``UTC``, ``Europe/Berlin`` or ``+02:00``.
         truncated: after reading, why the file is truncated; None if it is complete.
         position_bytes: number of (compressed) bytes read so far.
+        wrapper: what is removed from each line, in addition to what is unmistakable; None: nothing.
     """
 
     def __init__(self, path: Path, zone: str = "UTC", name: Path | None = None) -> None:
@@ -128,6 +129,7 @@ class Source:
         self.zone = zone
         self.truncated: str | None = None
         self.position_bytes = 0
+        self.wrapper: Wrapper | None = None
 
     def head(self) -> bytes:
         """Return the first `HEAD_BYTES` of the content.
@@ -152,7 +154,8 @@ class Source:
         """
         self.truncated = None
         try:
-            yield from unwrapped(_without_mark(decompressed(self._raw())))
+            lines = unwrapped(_without_mark(decompressed(self._raw())))
+            yield from lines if self.wrapper is None else without(self.wrapper, lines)
         except TruncatedError as error:
             self.truncated = str(error)
         except FileNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Logs whose lines a container's runtime or the journal has wrapped."""
+"""Logs whose lines a container's runtime, the journal, syslog or a log shipper has wrapped."""
 
 import json
 
@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from tests.paths import SAMPLES
 from tests.profiles import examples
 from traces.compression import TruncatedError
+from traces.logs.columns import Columns
+from traces.logs.files import formats_of
 from traces.logs.import_report import ImportReport
-from traces.readers import containers, source
-from traces.readers.containers import unwrapped
+from traces.readers import source, wrappers
 from traces.readers.source import Source
 from traces.readers.stores import rgw_beast_log
+from traces.readers.wrappers import unwrapped
 
 STAMP = "2026-11-21T10:44:01.620147123Z"
 
@@ -53,7 +55,7 @@ def test_wrapped_lines_are_the_lines(wrap, lines, ended, step):
     text = "\n".join(map(wrap, lines)) + "\n" * ended
     for chunk_bytes in (1 << 20, 100):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(containers, "_CHUNK_BYTES", chunk_bytes)
+            patch.setattr(wrappers, "_CHUNK_BYTES", chunk_bytes)
             assert content(text, step) == "\n".join(lines) + "\n" * ended
 
 
@@ -116,7 +118,7 @@ def test_a_truncated_archive_gives_what_it_has():
 
 
 def test_very_long_lines_do_not_fill_the_memory(monkeypatch):
-    monkeypatch.setattr(containers, "_LONGEST_BYTES", 1000)
+    monkeypatch.setattr(wrappers, "_LONGEST_BYTES", 1000)
     text = "\n".join(cri("x" * 100, tag="P") for _ in range(50)) + "\n" + cri("y") + "\n"
     lines = content(text, 200).split("\n")
     assert len(lines) == 52 and 1000 <= len(lines[50]) < 1200
@@ -139,9 +141,91 @@ def test_refusals_name_the_line_of_the_file(tmp_path, monkeypatch, wrap):
     lines = [wrap(good), wrap(""), wrap("rubbish"), "not wrapped", wrap(good)]
     (tmp_path / "log").write_text("\n".join(lines * 20))
     monkeypatch.setattr(source, "BLOCK_BYTES", 2000)
-    monkeypatch.setattr(containers, "_CHUNK_BYTES", 3000)
+    monkeypatch.setattr(wrappers, "_CHUNK_BYTES", 3000)
     monkeypatch.setattr(source, "_STEP", 700)
     report = ImportReport()
     rows = sum(batch.num_rows for batch in rgw_beast_log.FORMAT.read(Source(tmp_path / "log"), report))
     assert rows == 40 and report.rows == 80
     assert [int(where.split("line ")[1].split(":")[0]) for where in report.where][:4] == [3, 4, 8, 9]
+
+
+def _nginx(i):
+    return f'10.0.0.{i % 5} - - [21/Nov/2026:10:44:{i:02d} +0000] "GET /b/k{i % 8} HTTP/1.1" 200 1000 "-" "sdk" 0.012'
+
+
+def _nginx_json(i):
+    request = f"GET /b/k{i % 8} HTTP/1.1"
+    return json.dumps({"msec": 1795257840.5 + i, "request": request, "status": 200, "body_bytes_sent": 1000,
+                       "request_time": 0.012})  # fmt: skip
+
+
+def _envoy(i):
+    return (f'[2026-11-21T10:44:{i:02d}.123Z] "GET /b/k{i % 8} HTTP/1.1" 200 - 0 1000 12 11 "-" "sdk" '
+            '"6d6f-1" "store:80" "10.0.0.9:80"')  # fmt: skip
+
+
+def _haproxy(i):
+    return (f"10.0.0.1:5{i:04d} [21/Nov/2026:10:44:{i:02d}.123] in store/s1 0/0/1/8/12 200 1000 - - ---- 1/1/0/0/0 0/0 "
+            f'"GET /b/k{i % 8} HTTP/1.1"')  # fmt: skip
+
+
+SHIPPED = {
+    "rfc3164": "Nov 21 10:44:00 web-1 nginx[71]: {}",
+    "rfc3164 with priority": "<190>Nov  1 10:44:00 web-1 nginx: {}",
+    "rfc5424": "<134>1 2026-11-21T10:44:00.123456+00:00 web-1 nginx 71 - [meta@1 a=\"b\"] {}",
+    "rsyslog": "2026-11-21T10:44:00.123456+00:00 web-1 nginx[71]: {}",
+    "short-iso": "2026-11-21T10:44:00+0000 web-1 nginx[71]: {}",
+    "kubectl": "2026-11-21T10:44:00.123456789Z {}",
+    "pod": "[pod/nginx-5d59d67564-abcde/nginx] {}",
+    "compose": "nginx-1  | {}",
+    "grep": "/var/log/nginx/access.log.1:{}",
+    "grep -n": "access.log:12:{}",
+    "blanks": "    {}",
+}  # fmt: skip
+SHIPPED_JSON = {
+    "fluent-bit": {"date": 1795257840.1, "log": None, "stream": "stdout", "kubernetes": {"pod_name": "a"}},
+    "filebeat": {"@timestamp": "2026-11-21T10:44:00Z", "log": {"offset": 7}, "message": None},
+    "loki": {"labels": {"app": "a"}, "line": None, "timestamp": "2026-11-21T10:44:00Z"},
+    "elasticsearch": {"_index": "logs", "_source": {"@timestamp": "2026-11-21T10:44:00Z", "message": None}},
+    "cloudwatch": {"timestamp": 1795257840000, "message": None, "ingestionTime": 1795257841000},
+}  # fmt: skip
+
+
+def _within(value, text):
+    if isinstance(value, dict):
+        return {name: _within(inner, text) for name, inner in value.items()}
+    return text if value is None else value
+
+
+def _read(path):
+    (format,) = formats_of([found := Source(path)], None, None)
+    report = ImportReport(strict=True)
+    return list(format.read(found, report)), report.kept
+
+
+@pytest.mark.parametrize("line", [_nginx, _nginx_json, _envoy, _haproxy], ids=lambda line: line.__name__[1:])
+@pytest.mark.parametrize("name", [*SHIPPED, *SHIPPED_JSON])
+def test_logs_behind_syslog_and_shippers_are_read_as_the_log_within(tmp_path, line, name):
+    lines = [line(i) for i in range(40)]
+    if name in SHIPPED:
+        shipped = [SHIPPED[name].replace("{}", text) for text in lines]
+    else:
+        shipped = [json.dumps(_within(SHIPPED_JSON[name], text)) for text in lines]
+    (tmp_path / "plain").write_text("\n".join(lines) + "\n")
+    (tmp_path / "log").write_text("\n".join(shipped) + "\n")
+    assert _read(tmp_path / "log") == _read(tmp_path / "plain")
+
+
+def test_columns_of_lines_with_a_prefix_are_those_of_the_whole_line(tmp_path):
+    (tmp_path / "log").write_text("".join(f"Nov 21 10:44:0{i} web-1 app: GET k{i} 0.5\n" for i in range(9)))
+    columns = Columns(
+        {"time": "time", "op": "op", "key": "key"}, pattern=r"^(?<time>\S+ \d+ \S+) \S+ app: (?<op>\S+) (?<key>\S+)"
+    )
+    formats_of([found := Source(tmp_path / "log")], None, columns)
+    assert found.wrapper is None
+
+
+def test_a_prefix_is_also_found_where_the_format_is_given(tmp_path):
+    (tmp_path / "log").write_text("".join(f"web | {_nginx_json(i)}\n" for i in range(9)))
+    formats_of([found := Source(tmp_path / "log")], "nginx-access-log-json", None)
+    assert found.wrapper is not None
