@@ -13,6 +13,7 @@ from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
 from tests.paths import EXAMPLES
+from tests.profiles import others_nightly
 from traces.run import Run
 from traces.workload.generate import generate
 
@@ -27,6 +28,10 @@ VARIED = {
     "openio/cluster": "chunks.erasure=null,{data: 6, parity: 3}",
 }
 """A field of each example that is worth a what-if."""
+ONE_OF_EACH = ("swift/criterion", "bob/one-host", "openio/three-hosts")
+of_one_of_each = pytest.mark.parametrize(
+    "name", others_nightly(VARIED, ONE_OF_EACH, "a command takes examples of one store alike; bounds are tested of all")
+)
 SHORT = ("--set", "workload.operations=null", "--set", "workload.duration=2s")
 BRIEF = (*SHORT[:2], "--set", "workload.duration=0.5s")  # the clusters serve some 10,000 requests a second
 
@@ -58,14 +63,14 @@ def test_bounds_contain_what_is_simulated(capsys, name):
     assert "nowhere" not in json.dumps(bounds)
 
 
-@pytest.mark.parametrize("name", VARIED)
+@of_one_of_each
 def test_a_whatif_has_a_row_for_each_value(capsys, name):
     path = EXAMPLES / f"{name}.yaml"
     found = json.loads(tailcast(capsys, "whatif", path, *BRIEF, "--vary", VARIED[name], "--replications", 2, "--json"))
     assert len(found["points"]) == 2
 
 
-@pytest.mark.parametrize("name", VARIED)
+@of_one_of_each
 def test_all_failures_of_a_store(capsys, tmp_path, name):
     path, page = EXAMPLES / f"{name}.yaml", tmp_path / "failures.html"
     spec = load_spec(path)
@@ -82,7 +87,7 @@ def test_all_failures_of_a_store(capsys, tmp_path, name):
     assert all(kind in text for kind in kinds) or "is down" in text
 
 
-@pytest.mark.parametrize("name", VARIED)
+@of_one_of_each
 def test_a_run_and_its_page(capsys, tmp_path, name):
     run, page = tmp_path / "run", tmp_path / "page.html"
     tailcast(capsys, "simulate", EXAMPLES / f"{name}.yaml", *BRIEF, "--out", run)

@@ -8,6 +8,7 @@ import pytest
 
 from cli.main import main
 from tests.models.minio.test_examples import FILES, commands, values_of
+from tests.profiles import others_nightly
 
 SHORT = {
     "nvme-8x8": ("workload.operations=300",),
@@ -20,7 +21,14 @@ OPEN_FOR_A_WHILE = {
 SECONDS = ("workload.duration=10s",)
 ONCE = ("--replications", "1", "--workers", "1")
 
+LARGE = ("nvme-8x8", "nvme-32x8")
+"""Clusters of the same kind, of two sizes: what-ifs and failures of the smaller one prove the same."""
 of_each = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+of_each_kind = pytest.mark.parametrize(
+    "path",
+    others_nightly(FILES, [path for path in FILES if path.stem != LARGE[1]], f"{LARGE[0]} is of the same kind"),
+    ids=lambda path: path.stem,
+)
 
 
 def answer(capsys, *arguments: object):
@@ -53,7 +61,7 @@ def test_bounds_allow_the_load_and_more_with_more_or_faster_parts(capsys, path):
     assert most_ops(capsys, path, "hosts.nic=40GB/s") >= most
 
 
-@of_each
+@of_each_kind
 def test_a_what_if_of_the_comment_answers_for_each_value(capsys, path):
     words = next(words for words in commands(path) if words[1] == "whatif")
     vary = [word for each in values_of(words, "--vary") for word in ("--vary", each)]
@@ -63,7 +71,7 @@ def test_a_what_if_of_the_comment_answers_for_each_value(capsys, path):
         assert all(figures["errors"] == 0 for figures in point["ops"].values())
 
 
-@of_each
+@of_each_kind
 def test_a_failure_of_the_comment_has_a_time_before_during_and_after(capsys, path):
     words = next(words for words in commands(path) if words[1] == "failures")
     failure = next(word for word in words if word.startswith("drive:"))

@@ -30,14 +30,12 @@ def _few(workload):
 
 
 def _cases():
-    """Every example as it is and with one policy, in turn; with the other one each night."""
-    twice = pytest.mark.nightly("attempts, which policies add, are the same in both, and in the next example")
+    """Every example as it is, hedged or retried, in turn; in the two other ways each night."""
+    others = pytest.mark.nightly("a policy adds attempts to the same route; its neighbours have the policy")
     for number, path in enumerate(STORES):
-        for policy in POLICIES:
-            others = policy == ("hedged", "retried")[number % 2]
-            yield pytest.param(
-                path, policy, id=f"{path.relative_to(EXAMPLES)}-{policy}", marks=[twice] if others else []
-            )
+        for turn, policy in enumerate(POLICIES):
+            marks = [] if number % len(POLICIES) == turn else [others]
+            yield pytest.param(path, policy, id=f"{path.relative_to(EXAMPLES)}-{policy}", marks=marks)
 
 
 @pytest.mark.parametrize(("path", "policy"), list(_cases()))
