@@ -59,7 +59,7 @@ TINY = {
     "engine/sub_requests.py": "--children 200",
     "find_grid.py": "cores hedge --size 0.01",
     "fingerprints.py": "--only '^simulate bob/cluster$' --workers 1",
-    "flows.py": "",
+    "flows.py": "simulate",
     "hedging.py": "--size 0.001",
     "history.py": "startup --rounds 1 --dirty --history history.csv",
     "hedging_hurts.py": "--size 0.001",
