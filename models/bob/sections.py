@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from models.bob import presets
-from models.devices.drive_times import DriveTimes
-from models.devices.presets import PRESETS_OF, with_preset
+from models.devices.drive_times import HostDrives
+from models.devices.presets import PRESETS_OF, PresetSection
 from models.devices.processors import BARE_COUNT, Cores
 from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
+from models.shared.caches import PageCache
+from models.shared.links import NicBandwidth
 from models.shared.prices import Price, PriceList
 from models.shared.store_spec import Internode
 from traces.operations import Op, S3Op
-from traces.spec.field_notes import Basis, LinkRate, Unit
-from traces.spec.fit_bounds import Fit
-from traces.spec.units import MOST_COUNT, Bytes, BytesPerSecond, Fraction
+from traces.spec.field_notes import Basis, Unit
+from traces.spec.units import MOST_COUNT, Bytes, Fraction
 from traces.workload.distributions import Strict
 
 _CODE = "Bob's default: bob-common/src/configs/node.rs"
@@ -28,15 +29,7 @@ class Calls(Internode):
     call: Demand = Field(NOTHING, description="CPU time of a call on each of its two sides; per-byte: of the object.")
 
 
-class PageCache(Strict):
-    """The page cache of a host."""
-
-    hit_ratio: Annotated[Fraction, Basis("assumed: cold reads", 0, 1)] = Field(
-        0.0, ge=0, le=1, description="Fraction of reads that the page cache serves."
-    )
-
-
-class Hosts(Strict):
+class Hosts(PresetSection):
     """The machines that Bob runs on, which are identical."""
 
     preset: str | None = Field(None, description="Name of a measured host, which supplies its CPU times.")
@@ -49,7 +42,7 @@ class Hosts(Strict):
     cores: Annotated[Cores, BARE_COUNT] = Field(
         Cores(), description="Cores of a machine, which its nodes use; a bare number is their count."
     )
-    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), Basis("assumed: no limit", 1.25e8, 5e10), LinkRate()] = Field(
+    nic: NicBandwidth = Field(
         0.0, ge=0, description="Bandwidth of a machine's network interface in each direction; 0: no limit."
     )
     page_cache: PageCache = Field(PageCache(), description="Page cache of a machine, for reads.")
@@ -60,39 +53,21 @@ class Hosts(Strict):
         """Return the CPU demand of a node for a request of a client."""
         return self.cores.at_speed(self.cpu.get(op, NOTHING))
 
-    @model_validator(mode="before")
-    @classmethod
-    def _from_preset(cls, data: Any) -> Any:
-        return with_preset(data, presets.hosts)
 
-
-class Drives(DriveTimes):
+class Drives(HostDrives):
     """The drives of each host behind its page cache, which receives what nodes write."""
 
-    preset: str | None = Field(None, description="Name of a device, such as nvme or hdd-7k2.")
-    count: Annotated[int, Basis("assumed: one drive", 1, 1000)] = Field(
-        1, ge=1, le=MOST_COUNT, description="Number of drives of a host."
-    )
-    queue_depth: Annotated[int, Basis("assumed: one access at a time", 1, 1024)] = Field(
-        1, ge=1, le=MOST_COUNT, description="Number of accesses that a drive serves at the same time."
-    )
     read: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(
         None, description="Service time of reading a record that the page cache does not have."
     )
     write: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(
         None, description="Service time of writing records back from the page cache, for which no client waits."
     )
-    read_latency: Demand = Field(NOTHING, description="Further latency of a read, which overlaps with other accesses.")
     append: Demand = Field(NOTHING, description="Time for which a record locks its blob: a copy to the page cache.")
     index: Demand = Field(NOTHING, description="Time of a look-up in the index file of a closed blob; 0: cached.")
     dirty_limit: Annotated[Bytes, Basis("assumed: no limit; Linux's default is 20 % of the memory")] = Field(
         0, description="Bytes in a host's page cache that are not written back; further writes wait. 0: no limit."
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_preset(cls, data: Any) -> Any:
-        return cls.completed(data, presets.drives)
 
 
 class VirtualDisks(Strict):

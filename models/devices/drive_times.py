@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
 from models.devices.hdd import Hdd, rescaled
-from models.devices.presets import Preset, Presets, with_preset
-from models.network.service_demand import ServiceDemand
+from models.devices.presets import Preset, Presets, PresetSection
+from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
 from traces.spec.field_notes import Basis
-from traces.workload.distributions import Strict
+from traces.spec.units import MOST_COUNT
 
 _DURABLE_BYTES = 4096  # of a durable write (assumed): the inode, and the block of the journal
 
 
-class DriveTimes(Strict):
+class DriveTimes(PresetSection):
     """Drives with `read` and `write` times, and one for making writes durable if the store has it (`durable`)."""
 
     durable: ClassVar[str] = ""
@@ -36,9 +36,9 @@ class DriveTimes(Strict):
     )
 
     @classmethod
-    def completed(cls, data: Any, presets: Callable[[], Presets]) -> Any:
+    def completed(cls, data: Any) -> Any:
         """Return the fields of a section with those that follow from its preset or its disk."""
-        data = with_preset(data, presets)
+        data = super().completed(data)
         if not isinstance(data, Mapping) or data.get("disk") is None:
             return data
         return {**cls._times_of(Hdd.model_validate(data["disk"])), **data}
@@ -73,6 +73,21 @@ class DriveTimes(Strict):
             if time is not None and (name != self.durable or time == before[name])
         }
         return self.model_copy(update=changed)
+
+
+class HostDrives(DriveTimes):
+    """The drives of each host, which are identical."""
+
+    preset: str | None = Field(None, description="Name of a device, such as nvme or hdd-7k2.")
+    count: Annotated[int, Basis("assumed: one drive", 1, 1000)] = Field(
+        1, ge=1, le=MOST_COUNT, description="Number of drives of a host."
+    )
+    queue_depth: Annotated[int, Basis("assumed: one access at a time", 1, 1024)] = Field(
+        1, ge=1, le=MOST_COUNT, description="Number of accesses that a drive serves at the same time."
+    )
+    read: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(None, description="Service time of reading data.")
+    write: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(None, description="Service time of writing data.")
+    read_latency: Demand = Field(NOTHING, description="Further latency of a read, which overlaps with other accesses.")
 
 
 def durable_write(write: ServiceDemand, flush_s: float, latency: ServiceDemand | None = None) -> ServiceDemand:

@@ -1,7 +1,7 @@
 """Presets: named sets of values of a spec's section, each with its source.
 
 A section takes them by its field `preset` if its class is in `PRESETS_OF`, which maps it to a function that returns its
-presets: imports of devices take long, and few specs need them.
+presets: imports of devices take long, and few specs need them. Its base class is `PresetSection`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, model_validator
 
 from traces.spec.suggestions import did_you_mean
+from traces.workload.distributions import Strict
 
 
 @dataclass(frozen=True)
@@ -44,21 +45,30 @@ def presets_of(model: type[BaseModel]) -> Presets:
     return {} if found is None else found()
 
 
-def with_preset(data: Any, presets: Callable[[], Presets]) -> Any:
-    """Return the fields of a section with those that its preset supplies.
+class PresetSection(Strict):
+    """A section of a spec whose field `preset` supplies values for others."""
 
-    A value that the fields give as a mapping is completed by the preset's, field by field.
+    @model_validator(mode="before")
+    @classmethod
+    def _from_preset(cls, data: Any) -> Any:
+        return cls.completed(data)
 
-    Raises:
-        ValueError: there is no such preset.
-    """
-    if not isinstance(data, Mapping) or data.get("preset") is None:
-        return data
-    name, known = data["preset"], presets()
-    if not isinstance(name, str) or name not in known:
-        allowed = ", ".join(known)
-        raise ValueError(f"preset is {name!r}; allowed are {allowed}{did_you_mean(str(name), known)}")
-    return {**data, **{field: _completed(data.get(field), value) for field, value in known[name].values.items()}}
+    @classmethod
+    def completed(cls, data: Any) -> Any:
+        """Return the fields of a section with those that its preset supplies.
+
+        A value that the fields give as a mapping is completed by the preset's, field by field.
+
+        Raises:
+            ValueError: there is no such preset.
+        """
+        if not isinstance(data, Mapping) or data.get("preset") is None:
+            return data
+        name, known = data["preset"], presets_of(cls)
+        if not isinstance(name, str) or name not in known:
+            allowed = ", ".join(known)
+            raise ValueError(f"preset is {name!r}; allowed are {allowed}{did_you_mean(str(name), known)}")
+        return {**data, **{field: _completed(data.get(field), value) for field, value in known[name].values.items()}}
 
 
 def _completed(given: Any, preset: Any) -> Any:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from models.devices.presets import PRESETS_OF, with_preset
+from models.devices.presets import PRESETS_OF, PresetSection
 from models.devices.processors import BARE_COUNT, Cores
 from models.juicefs import presets
 from models.juicefs.metadata import EngineName
@@ -49,7 +49,7 @@ class Mounts(Strict):
         return self.cores.at_speed(self.cpu.get(op, NOTHING))
 
 
-class Metadata(Internode):
+class Metadata(PresetSection, Internode):
     """The metadata engine: a database that all mounts and gateways use."""
 
     preset: str | None = Field(None, description="Name of an engine, such as redis or postgresql, with its times.")
@@ -71,11 +71,6 @@ class Metadata(Internode):
     files: Annotated[float, Unit("", "1e9"), Basis("assumed: an empty file system", 1, 1e12)] = Field(
         0.0, ge=0, description="Number of files in the file system before the run."
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_preset(cls, data: Any) -> Any:
-        return with_preset(data, presets.engines)
 
     @property
     def command_demand(self) -> ServiceDemand:

@@ -147,6 +147,24 @@ NOWHERE = Station("nowhere", "nowhere", Discipline.GATE)
 """An always open gate, which stands for a part that a visit does not have: visits there take no time."""
 
 
+class StationList:
+    """Stations, numbered in the order in which they are added.
+
+    Attributes:
+        all: the stations; the first is `NOWHERE`.
+        nowhere: its index.
+    """
+
+    def __init__(self) -> None:
+        self.all: list[Station] = []
+        self.nowhere = self.add(NOWHERE)
+
+    def add(self, station: Station) -> int:
+        """Add a station, and return its index."""
+        self.all.append(station)
+        return len(self.all) - 1
+
+
 @dataclass(frozen=True)
 class Member:
     """A station that depends on the request's key: column `position` of the key's row in placement table `table`.

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from models.devices.drive_times import DriveTimes
-from models.devices.presets import PRESETS_OF, with_preset
+from models.devices.drive_times import HostDrives
+from models.devices.presets import PRESETS_OF, PresetSection
 from models.devices.processors import BARE_COUNT, Cores
 from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
 from models.openio import presets
+from models.shared.caches import PageCache
+from models.shared.links import NicBandwidth
 from models.shared.prices import Price, PriceList
 from models.shared.store_spec import Internode
 from traces.operations import Op, S3Op
-from traces.spec.field_notes import Basis, LinkRate, Unit
-from traces.spec.fit_bounds import Fit
-from traces.spec.units import MOST_COUNT, Bytes, BytesPerSecond, Fraction, Seconds
+from traces.spec.field_notes import Basis, Unit
+from traces.spec.units import MOST_COUNT, Bytes, Seconds
 from traces.workload.distributions import Strict
 
-_NIC = Basis("assumed: no limit", 1.25e8, 5e10)
 _IO = "OpenIO's default: oio/api/io.py"
 _CODING = Basis("assumed: 2 GB/s on a core with vector instructions (liberasurecode with ISA-L)", 0, 0.05)
 
 
-class Gateways(Strict):
+class Gateways(PresetSection):
     """The S3 gateways, which are identical: proxies in Python, each with an oio-proxy next to it."""
 
     preset: str | None = Field(None, description="Name of a gateway, which supplies its CPU times.")
@@ -39,7 +39,7 @@ class Gateways(Strict):
     cores: Annotated[Cores, BARE_COUNT] = Field(
         Cores(), description="Cores of a gateway, with a worker process on each; a bare number is their count."
     )
-    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC, LinkRate()] = Field(
+    nic: NicBandwidth = Field(
         0.0, ge=0, description="Bandwidth of a gateway's network interface in each direction; 0: no limit."
     )
     cpu: dict[S3Op, Demand] = Field({}, description="CPU time of a gateway for a request, by operation.")
@@ -48,21 +48,8 @@ class Gateways(Strict):
         description="CPU time of a gateway for encoding or decoding an object, with an erasure code.",
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _from_preset(cls, data: Any) -> Any:
-        return with_preset(data, presets.gateways)
 
-
-class PageCache(Strict):
-    """The page cache of a host."""
-
-    hit_ratio: Annotated[Fraction, Basis("assumed: cold reads", 0, 1)] = Field(
-        0.0, ge=0, le=1, description="Fraction of GETs whose chunks are in the page caches."
-    )
-
-
-class Hosts(Strict):
+class Hosts(PresetSection):
     """The hosts, which are identical: rawx services of the drives, and a meta2 service of the directory."""
 
     preset: str | None = Field(None, description="Name of a host, which supplies its CPU times.")
@@ -72,7 +59,7 @@ class Hosts(Strict):
     cores: Annotated[Cores, BARE_COUNT] = Field(
         Cores(), description="Cores of a host, which its services use; a bare number is their count."
     )
-    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC, LinkRate()] = Field(
+    nic: NicBandwidth = Field(
         0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."
     )
     page_cache: PageCache = Field(PageCache(), description="Page cache of a host, for reads.")
@@ -87,40 +74,22 @@ class Hosts(Strict):
         """Return the CPU demand of a rawx service for a chunk."""
         return self.cores.at_speed(self.cpu.get(op, NOTHING))
 
-    @model_validator(mode="before")
-    @classmethod
-    def _from_preset(cls, data: Any) -> Any:
-        return with_preset(data, presets.hosts)
 
-
-class Drives(DriveTimes):
+class Drives(HostDrives):
     """The drives of each host behind its page cache, with a rawx service each, which syncs nothing."""
 
-    preset: str | None = Field(None, description="Name of a device, such as nvme or hdd-7k2.")
-    count: Annotated[int, Basis("assumed: one drive", 1, 1000)] = Field(
-        1, ge=1, le=MOST_COUNT, description="Number of drives of a host."
-    )
-    queue_depth: Annotated[int, Basis("assumed: one access at a time", 1, 1024)] = Field(
-        1, ge=1, le=MOST_COUNT, description="Number of accesses that a drive serves at the same time."
-    )
     read: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(
         None, description="Service time of reading a chunk that the page cache does not have."
     )
     write: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(
         None, description="Service time of writing a chunk back from the page cache, for which no client waits."
     )
-    read_latency: Demand = Field(NOTHING, description="Further latency of a read, which overlaps with other accesses.")
     dirty_limit: Annotated[Bytes, Basis("assumed: no limit; Linux's default is 20 % of the memory")] = Field(
         0, description="Bytes in a host's page cache that are not written back; further writes wait. 0: no limit."
     )
     capacity: Annotated[Bytes, Field(gt=0), Basis("assumed: 8 TB", 1e11, 4e13)] = Field(
         8 * 10**12, description="Bytes that the chunks on a drive may take."
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_preset(cls, data: Any) -> Any:
-        return cls.completed(data, presets.drives)
 
 
 class Erasure(Strict):
@@ -152,7 +121,7 @@ class Chunks(Strict):
     )
 
 
-class Directory(Strict):
+class Directory(PresetSection):
     """The directory: each container is an SQLite base of meta2 services, which serves one request at a time."""
 
     preset: str | None = Field(None, description="Name of a directory, which supplies its CPU times.")
@@ -167,11 +136,6 @@ class Directory(Strict):
     write: Demand = Field(NOTHING, description="CPU time of an update on the base's master, which keeps it longer.")
     replicate: Demand = Field(NOTHING, description="CPU time of an update on each other copy; the master waits for it.")
     list: Demand = Field(NOTHING, description="CPU time for which a page of a listing keeps its base.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_preset(cls, data: Any) -> Any:
-        return with_preset(data, presets.directory)
 
 
 class Stored(Strict):

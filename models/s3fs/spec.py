@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from models.devices.drive_times import drive_presets
-from models.devices.presets import PRESETS_OF, Presets, with_preset
+from models.devices.presets import PRESETS_OF, Presets, PresetSection
 from models.devices.processors import BARE_COUNT, Cores
 from models.layer import LayerSpec
 from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
@@ -53,7 +53,7 @@ class Mounts(Strict):
     )
 
 
-class Temporary(Strict):
+class Temporary(PresetSection):
     """The local drive of each mount, which has the temporary files."""
 
     preset: str | None = Field(None, description="Name of a device, such as nvme or sata-ssd.")
@@ -69,11 +69,6 @@ class Temporary(Strict):
         description="Largest file that the memory keeps: it is not read back from the drive, and no one waits for its "
         "writes to the drive. Larger files are written to the drive and read back.",
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_preset(cls, data: Any) -> Any:
-        return with_preset(data, _drives)
 
 
 def _drives() -> Presets:

@@ -52,6 +52,14 @@ class HitCurve(Strict):
         return float(np.interp(size_bytes, [0, *self.sizes], [0.0, *self.hit_ratios]))
 
 
+class PageCache(Strict):
+    """The page cache of a host, by the fraction of reads that it serves."""
+
+    hit_ratio: Annotated[Fraction, Basis("assumed: cold reads", 0, 1)] = Field(
+        0.0, ge=0, le=1, description="Fraction of reads that the page cache serves."
+    )
+
+
 class Cache(Strict):
     """A cache: LRU by bytes, with the keys of the requests in their order; at first it is empty."""
 

@@ -11,9 +11,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Annotated
 
 from models.network.discipline import Discipline
-from models.network.station import Indices, Station
+from models.network.station import Indices, Station, StationList
+from traces.spec.field_notes import Basis, LinkRate
+from traces.spec.fit_bounds import Fit
+from traces.spec.units import BytesPerSecond
+
+NicBandwidth = Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), Basis("assumed: no limit", 1.25e8, 5e10), LinkRate()]
+"""Bandwidth of the network interfaces of equal machines, as a spec gives it; 0: no limit."""
 
 QUEUED_BYTES = 1 << 16
 """Bytes of each transfer in the queue before a full link."""
@@ -31,6 +38,15 @@ def link(
         return plain
     queue_s, each_s = queue_bytes / bytes_per_s, QUEUED_BYTES / bytes_per_s * connections
     return replace(plain, queue_s=queue_s, queued_each_s=each_s)
+
+
+def added_link(
+    stations: StationList, machine: str, role: str, number: int, way: str, bytes_per_s: float, queue_bytes: float
+) -> int:
+    """Add the link of a machine in a direction, and return its index; that of `NOWHERE` if it has no limit."""
+    if not bytes_per_s:
+        return stations.nowhere
+    return stations.add(link(f"{machine} {way}", f"{role} network", (number, way), bytes_per_s, queue_bytes))
 
 
 def acknowledged_rounds(size_bytes: int) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from models.devices.drive_times import DriveTimes
-from models.devices.presets import PRESETS_OF, with_preset
+from models.devices.presets import PRESETS_OF, PresetSection
 from models.devices.processors import BARE_COUNT, CoreCount, Cores
 from models.minio.spec import presets
 from models.minio.spec.garbage_collector import GarbageCollector
@@ -94,7 +94,7 @@ class HostCaches(Strict):
         return Caches(self.cold_penalty, self.warm_up, self.decay) if self.cold_penalty else None
 
 
-class Hosts(Strict):
+class Hosts(PresetSection):
     """The machines that MinIO runs on, which are identical."""
 
     count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(
@@ -182,11 +182,6 @@ class Hosts(Strict):
         None, description="Name of a preset, which supplies CPU times and how cores serve, measured on one machine."
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _from_preset(cls, data: Any) -> Any:
-        return with_preset(data, presets.hosts)
-
     @field_validator("quantum")
     @classmethod
     def _quantum_is_no_instant(cls, quantum_s: float) -> float:
@@ -264,10 +259,10 @@ class Drives(DriveTimes):
 
     @model_validator(mode="before")
     @classmethod
-    def _from_preset(cls, data: Any) -> Any:
+    def _has_no_parity(cls, data: Any) -> Any:
         if isinstance(data, dict) and "parity" in data:
             raise ValueError("parity is now in the section erasure: erasure.parity")
-        return cls.completed(data, presets.drives)
+        return data
 
     @property
     def largest_write(self) -> int:

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from models.devices.drive_times import DriveTimes
-from models.devices.presets import PRESETS_OF, with_preset
+from models.devices.drive_times import HostDrives
+from models.devices.presets import PRESETS_OF, PresetSection
 from models.devices.processors import BARE_COUNT, Cores
-from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
+from models.network.service_demand import NOTHING, Demand, ServiceDemand
+from models.shared.links import NicBandwidth
 from models.shared.prices import Price, PriceList
 from models.shared.store_spec import Internode
 from models.swift.spec import presets
 from traces.operations import Op, S3Op
-from traces.spec.field_notes import Basis, LinkRate, Unit
-from traces.spec.fit_bounds import Fit
-from traces.spec.units import MOST_COUNT, Bytes, BytesPerSecond, Seconds
+from traces.spec.field_notes import Basis, Unit
+from traces.spec.units import MOST_COUNT, Bytes, Seconds
 from traces.workload.distributions import Strict
 
 _PROXY_CONF = "Swift's default: etc/proxy-server.conf-sample"
 _OBJECT_CONF = "Swift's default: etc/object-server.conf-sample"
-_NIC = Basis("assumed: no limit", 1.25e8, 5e10)
 
 
-class Proxies(Strict):
+class Proxies(PresetSection):
     """The proxy servers, which are identical, and the timeouts and hedging of their requests to other servers."""
 
     preset: str | None = Field(None, description="Name of a measured proxy, which supplies its CPU times.")
@@ -34,7 +33,7 @@ class Proxies(Strict):
     cores: Annotated[Cores, BARE_COUNT] = Field(
         Cores(), description="Cores of a proxy, with a worker process on each; a bare number is their count."
     )
-    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC, LinkRate()] = Field(
+    nic: NicBandwidth = Field(
         0.0, ge=0, description="Bandwidth of a proxy's network interface in each direction; 0: no limit."
     )
     cpu: dict[S3Op, Demand] = Field({}, description="CPU time of a proxy for a request, by operation.")
@@ -69,13 +68,8 @@ class Proxies(Strict):
         """Return the CPU demand of a proxy for a request."""
         return self.cores.at_speed(self.cpu.get(op, NOTHING))
 
-    @model_validator(mode="before")
-    @classmethod
-    def _from_preset(cls, data: Any) -> Any:
-        return with_preset(data, presets.proxies)
 
-
-class Hosts(Strict):
+class Hosts(PresetSection):
     """The storage hosts, which are identical: object and container servers, and their drives."""
 
     preset: str | None = Field(None, description="Name of a measured host, which supplies its CPU times.")
@@ -91,7 +85,7 @@ class Hosts(Strict):
     cores: Annotated[Cores, BARE_COUNT] = Field(
         Cores(), description="Cores of a host, which its servers use; a bare number is their count."
     )
-    nic: Annotated[BytesPerSecond, Fit(1e6, 1e12, "B/s"), _NIC, LinkRate()] = Field(
+    nic: NicBandwidth = Field(
         0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."
     )
     workers: Annotated[int, Basis("assumed: one for each of 8 cores", 1, 512)] = Field(
@@ -121,27 +115,12 @@ class Hosts(Strict):
         """Return the CPU demand of an object server for a request."""
         return self.cores.at_speed(self.cpu.get(op, NOTHING))
 
-    @model_validator(mode="before")
-    @classmethod
-    def _from_preset(cls, data: Any) -> Any:
-        return with_preset(data, presets.hosts)
 
-
-class Drives(DriveTimes):
+class Drives(HostDrives):
     """The drives of each host, which hold objects."""
 
     durable: ClassVar[str] = "sync"
 
-    preset: str | None = Field(None, description="Name of a device, such as nvme or hdd-7k2.")
-    count: Annotated[int, Basis("assumed: one drive", 1, 1000)] = Field(
-        1, ge=1, le=MOST_COUNT, description="Number of drives of a host."
-    )
-    queue_depth: Annotated[int, Basis("assumed: one access at a time", 1, 1024)] = Field(
-        1, ge=1, le=MOST_COUNT, description="Number of accesses that a drive serves at the same time."
-    )
-    read: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(None, description="Service time of reading data.")
-    write: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(None, description="Service time of writing data.")
-    read_latency: Demand = Field(NOTHING, description="Further latency of a read, which overlaps with other accesses.")
     write_latency: Demand = Field(
         NOTHING, description="Further latency of a write, which overlaps with other accesses."
     )
@@ -158,11 +137,6 @@ class Drives(DriveTimes):
         description="Bytes of one access when data are written through (Swift writes 64 KiB at a time); 0: the page "
         "cache collects them, and the drive writes them in one access when the file is synced.",
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_preset(cls, data: Any) -> Any:
-        return cls.completed(data, presets.drives)
 
 
 class Erasure(Strict):
