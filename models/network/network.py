@@ -10,13 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.network.background import random_phase
-from models.network.joined_table import Ints, JoinedTable, PlacementTable
+from models.network.joined_table import (
+    Ints,
+    JoinedTable,
+    PlacementTable,
+    first_station,
+    station_counts,
+    stations_of_members,
+)
 from models.network.route import Route
 from models.network.scenario import Action, ActionKind
 from models.network.station import UNBOUNDED, Bound, Group, Member, Station
 from models.network.streams import Streams, streams_of
 from models.network.sub_requests import refuse_cycles
-from models.network.visit_stations import first_station, station_counts, stations_of_members
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from models.network.joined_table import PlacementTable
+from models.network.joined_table import PlacementTable, first_station
 from models.network.route import Chance, Route
 from models.network.station import Bound, Group, Indices, Member, Station
-from models.network.visit_stations import first_station
 from traces.random_streams import stream_id
 
 
