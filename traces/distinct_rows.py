@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+Kind = TypeVar("Kind", bound=Hashable)
 
 _WIDE = 2**20  # a column with a wider range of values is packed as ranks
 _MOST = 2**63
@@ -32,6 +34,22 @@ def distinct_rows(columns: Sequence[NDArray[Any]]) -> tuple[NDArray[np.int64], N
         packed, span = packed * width + digit, span * width
     _, first, index = np.unique(packed, return_index=True, return_inverse=True)
     return table[first], index.astype(np.int64)
+
+
+def kinds_of_rows(
+    columns: Sequence[NDArray[Any]], kind_of: Callable[..., Kind], first: Iterable[Kind] = ()
+) -> tuple[list[Kind], NDArray[np.int32]]:
+    """Return the kinds of the rows of a table, and the index of each row's kind, shape (rows,).
+
+    Args:
+        columns: as for `distinct_rows`.
+        kind_of: returns the kind of a row, given its values.
+        first: kinds that come first, whether there are rows of these or not.
+    """
+    index = {kind: number for number, kind in enumerate(first)}
+    rows, which = distinct_rows(columns)
+    numbers = [index.setdefault(kind_of(*row), len(index)) for row in rows.tolist()]
+    return list(index), np.array(numbers, np.int32)[which]
 
 
 def _digits(column: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:

@@ -20,7 +20,7 @@ from models.devices.hdd_scheduling import HddQueue, hdd_queue
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.shared.background import with_background
-from traces.distinct_rows import distinct_rows
+from traces.distinct_rows import kinds_of_rows
 from traces.operations import GET, OPS, Op
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
@@ -76,18 +76,8 @@ def _kinds(
     finds, reads = np.isin(op, [OPS.index("GET"), OPS.index("HEAD")]), op == OPS.index("GET")
     closed = finds & (uniforms(0, stream_id("bob/closed"), 0, count) < closed_fraction(spec, trace))
     cached = reads & (uniforms(0, stream_id("bob/cached"), 0, count) < spec.hosts.page_cache.hit_ratio)
-    kinds = [Kind(name) for name in OPERATIONS]
-    index = {kind: number for number, kind in enumerate(kinds)}
-    forms, which = distinct_rows([op, local, closed, cached])
-    numbers = []
-    for code, *flags in forms.tolist():
-        name = OPS[code]
-        kind = Kind(name, *map(bool, flags))
-        if kind not in index:
-            index[kind] = len(kinds)
-            kinds.append(kind)
-        numbers.append(index[kind])
-    return kinds, np.array(numbers, np.int32)[which] if numbers else np.zeros(0, np.int32)
+    columns = [op, local, closed, cached]
+    return kinds_of_rows(columns, lambda code, *flags: Kind(OPS[code], *map(bool, flags)), map(Kind, OPERATIONS))
 
 
 def closed_fraction(spec: BobSpec, trace: Trace) -> float:

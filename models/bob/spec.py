@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 from models.bob.faults import Fault
 from models.bob.sections import Blobs, BobPrices, Drives, Hosts, Stored, VirtualDisks
 from models.shared.background import BackgroundWork
-from models.shared.clients import ClientMachines
-from models.shared.faults import refuse_absent_part, refuse_instant_failures, refuse_noise_without_rate
+from models.shared.clients import ClientMachines, refuse_storage_hosts
+from models.shared.faults import refuse_unfit_faults
 from models.shared.multipart import refuse_multipart
 from models.shared.protection import Protection
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
@@ -74,8 +74,7 @@ class BobSpec(StoreSpec):
             raise ValueError(f"vdisks.replicas is {self.vdisks.replicas}; there are {nodes} nodes")
         if self.quorum > self.vdisks.replicas:
             raise ValueError(f"quorum is {self.quorum}; at most vdisks.replicas, {self.vdisks.replicas}")
-        if self.client.on_storage_hosts:
-            raise ValueError("client.placement: clients on storage hosts are not modelled; allowed is own")
+        refuse_storage_hosts(self.client)
         refuse_multipart(self.client.multipart, "Bob")
         return self
 
@@ -83,9 +82,5 @@ class BobSpec(StoreSpec):
     def _events_fit(self) -> BobSpec:
         """Check that all parts named by faults exist, and that failed requests of a closed loop take time."""
         most = {"drive": self.hosts.count * self.drives.count, "host": self.hosts.count}
-        for number, fault in enumerate(self.faults):
-            refuse_absent_part(number, fault, most)
-            refuse_noise_without_rate(number, fault, self.hosts.nic)
-            if fault.kind in ("host_down", "link_down"):
-                refuse_instant_failures(self.workload, self.network.latency, fault.kind)
+        refuse_unfit_faults(self, most, self.hosts.nic, ("host_down", "link_down"))
         return self

@@ -7,18 +7,16 @@ import numpy as np
 from models.bob.spec import BobSpec
 from models.network.discipline import Discipline
 from models.network.scenario import Action
-from models.network.station import NOWHERE, Station
+from models.network.station import Station, StationList
 from models.shared.clients import ClientStations
-from models.shared.faults import slow_parts, speeds
-from models.shared.links import link
+from models.shared.faults import slowdowns_of_hosts
+from models.shared.links import added_link
 
 
-class Stations:
+class Stations(StationList):
     """Numbers the stations of a spec.
 
     Attributes:
-        all: the stations.
-        nowhere: see `NOWHERE`.
         refused: a dead station, at which requests and calls fail.
         latency, timeout: infinite servers.
         cpu, ins, outs, dirty: of each host; the last has a token for each object that is not written back.
@@ -27,16 +25,13 @@ class Stations:
     """
 
     def __init__(self, spec: BobSpec, dirty_objects: int, client_group: int):
-        self.all: list[Station] = []
-        infinite = Discipline.INFINITE_SERVER
-        self.nowhere = self.add(NOWHERE)
+        super().__init__()
+        infinite, queue = Discipline.INFINITE_SERVER, spec.network.queue
         self.refused = self.add(Station("refused", "refused", infinite))
         self.latency = self.add(Station("network latency", "network latency", infinite))
         self.drive_latency = self.add(Station("drive latency", "drive latency", infinite))
         self.timeout = self.add(Station("timeout", "timeout", infinite))
-        self.clients = ClientStations(
-            spec.client, self.add, group=client_group, latency=self.latency, queue=spec.network.queue
-        )
+        self.clients = ClientStations(spec.client, self.add, group=client_group, latency=self.latency, queue=queue)
         hosts, drives = range(spec.hosts.count), range(spec.drives.count)
         cores = spec.hosts.cores.count
         self.cpu = np.array(
@@ -44,11 +39,9 @@ class Stations:
         )
         self.ins, self.outs, self.dirty = (np.full(spec.hosts.count, self.nowhere) for _ in range(3))
         for h in hosts:
-            if spec.hosts.nic:
-                self.ins[h], self.outs[h] = (
-                    self.add(link(f"host {h} {way}", "host network", (h, way), spec.hosts.nic, spec.network.queue))
-                    for way in ("in", "out")
-                )
+            self.ins[h], self.outs[h] = (
+                added_link(self, f"host {h}", "host", h, way, spec.hosts.nic, queue) for way in ("in", "out")
+            )
             if dirty_objects:
                 station = Station(f"host {h} dirty pages", "page cache", Discipline.POOL, dirty_objects, (h,))
                 self.dirty[h] = self.add(station)
@@ -64,11 +57,6 @@ class Stations:
                     name = f"node {node} vdisk {vdisk} blob"
                     self.blob[vdisk, node] = self.add(Station(name, "blob", Discipline.FIFO, indices=(node, vdisk)))
 
-    def add(self, station: Station) -> int:
-        """Add a station, and return its index."""
-        self.all.append(station)
-        return len(self.all) - 1
-
 
 def replicas_of(spec: BobSpec, vdisk: int) -> list[int]:
     """Return the nodes with a copy of a virtual disk; successive nodes are on different hosts."""
@@ -78,10 +66,6 @@ def replicas_of(spec: BobSpec, vdisk: int) -> list[int]:
 
 def slowdowns(spec: BobSpec, stations: Stations) -> list[Action]:
     """Return the effects of slow drives and of neighbours on stations."""
-    slow = slow_parts(spec.faults, spec.drives.count)
-    return [
-        *speeds(slow.cores, stations.cpu.tolist()),
-        *speeds(slow.drives + slow.shared_drives, stations.drive.ravel().tolist()),
-        *speeds(slow.links, stations.ins.tolist()),
-        *speeds(slow.links, stations.outs.tolist()),
-    ]
+    return slowdowns_of_hosts(
+        spec.faults, cpu=stations.cpu, drives=stations.drive, ins=stations.ins, outs=stations.outs
+    )

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from models.juicefs.faults import Fault
 from models.juicefs.sections import TMP_FOLDERS, Attributes, Blocks, DiskCache, JuiceFSPrices, Metadata, Mounts
 from models.layer import LayerSpec
-from models.shared.clients import ClientMachines
+from models.shared.clients import ClientMachines, refuse_storage_hosts
 from models.shared.faults import refuse_absent_part, refuse_instant_failures
 from models.shared.multipart import refuse_multipart
 from models.shared.store_spec import FAULTS, PRICES
@@ -55,8 +55,7 @@ class JuiceFSSpec(LayerSpec):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> JuiceFSSpec:
-        if self.client.on_storage_hosts:
-            raise ValueError("client.placement: clients on storage hosts are not modelled; allowed is own")
+        refuse_storage_hosts(self.client)
         if not self.is_gateway:
             refuse_multipart(self.client.multipart, "mounts of JuiceFS")
         below = self.below.client

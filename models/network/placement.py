@@ -1,4 +1,4 @@
-"""The hashes of keys that select rows of placement tables."""
+"""The hashes of keys that select rows of placement tables, and the containers that list the objects."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from traces.trace import Trace
 
+_MOST_CONTAINERS = 4096  # of which there are stations: more are as good as different
+
 
 def key_hashes(trace: Trace) -> NDArray[np.uint64]:
     """Return a well-mixed 64-bit hash of each request's bucket and key, shape (requests,).
@@ -16,6 +18,20 @@ def key_hashes(trace: Trace) -> NDArray[np.uint64]:
     """
     bucket, key = (_label_hashes(trace.table.column(name)) for name in ("bucket", "key"))
     return _mix(_mix(bucket) + key)
+
+
+def containers_of(trace: Trace, shards: int) -> tuple[NDArray[np.int64], int]:
+    """Return the number of the container that lists each request's object, shape (requests,), and how many there are.
+
+    Args:
+        trace: its buckets are containers.
+        shards: containers of each bucket, over which its keys are distributed.
+    """
+    buckets = trace.table.column("bucket").combine_chunks()
+    codes = np.unique(buckets.indices.to_numpy(zero_copy_only=False), return_inverse=True)[1].astype(np.int64)
+    shard = (key_hashes(trace) >> np.uint64(32)).astype(np.int64) % shards
+    count = min(_MOST_CONTAINERS, (int(codes.max(initial=0)) + 1) * shards)
+    return (codes * shards + shard) % count, count
 
 
 def part_keys(key_hash: NDArray[np.uint64], position: NDArray[np.int64]) -> NDArray[np.uint64]:

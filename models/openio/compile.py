@@ -14,19 +14,17 @@ from numpy.typing import NDArray
 from models.devices.hdd_scheduling import HddQueue, hdd_queue
 from models.network.demand_sheet import Requests
 from models.network.network import Network
-from models.network.placement import key_hashes
+from models.network.placement import containers_of
 from models.openio.faults import epochs_of
 from models.openio.places import Places
 from models.openio.routes import Kind, Routes
 from models.openio.spec import OpenioSpec
 from models.openio.stations import Stations
 from models.shared.background import with_background
-from traces.distinct_rows import distinct_rows
+from traces.distinct_rows import kinds_of_rows
 from traces.operations import GET, OPS, PUT, S3
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
-
-_MOST_CONTAINERS = 4096
 
 
 def compile(spec: OpenioSpec, trace: Trace, waiting: float | None = None) -> tuple[Network, Requests]:
@@ -37,7 +35,7 @@ def compile(spec: OpenioSpec, trace: Trace, waiting: float | None = None) -> tup
     if waiting is None:
         return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace))
     spec = spec.model_copy(update={"drives": spec.drives.at_depth(waiting)})
-    container, containers = _containers(spec, trace)
+    container, containers = containers_of(trace, spec.directory.containers_per_bucket)
     groups = 2 * (len(epochs_of(spec.faults, spec.drives.count)) > 1) + (spec.gateway_count > 1)
     stations = Stations(spec, containers, _dirty_chunks(spec, trace), groups)
     places = Places(spec, stations)
@@ -57,16 +55,6 @@ def hdd_queue_of(spec: OpenioSpec, trace: Trace) -> HddQueue:
     return hdd_queue([spec.drives], trace, np.where(trace.op == GET, read, 0.0), spec.total_drives)
 
 
-def _containers(spec: OpenioSpec, trace: Trace) -> tuple[NDArray[np.int64], int]:
-    """Return the number of the container of each request, and how many there are."""
-    buckets = trace.table.column("bucket").combine_chunks()
-    codes = np.unique(buckets.indices.to_numpy(zero_copy_only=False), return_inverse=True)[1].astype(np.int64)
-    shards = spec.directory.containers_per_bucket
-    shard = (key_hashes(trace) >> np.uint64(32)).astype(np.int64) % shards
-    count = min(_MOST_CONTAINERS, (int(codes.max(initial=0)) + 1) * shards)
-    return (codes * shards + shard) % count, count
-
-
 def _dirty_chunks(spec: OpenioSpec, trace: Trace) -> int:
     """Return the number of chunks of mean size that a host's page cache takes; 0: there is no limit."""
     if not spec.drives.dirty_limit:
@@ -84,17 +72,7 @@ def _kinds(spec: OpenioSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32
     bytes_of = np.where(reads, trace.transfer_bytes, trace.size_bytes)
     several = (bytes_of > spec.metachunk_bytes) & np.isin(op, [OPS.index(each) for each in ("GET", "PUT", "DELETE")])
     cached = reads & (uniforms(0, stream_id("openio/cached"), 0, len(op)) < spec.hosts.page_cache.hit_ratio)
-    kinds = [Kind(name) for name in S3]
-    index = {kind: number for number, kind in enumerate(kinds)}
-    forms, which = distinct_rows([op, several, cached])
-    numbers = []
-    for code, *flags in forms.tolist():
-        kind = Kind(OPS[code], *map(bool, flags))
-        if kind not in index:
-            index[kind] = len(kinds)
-            kinds.append(kind)
-        numbers.append(index[kind])
-    return kinds, np.array(numbers, np.int32)[which] if numbers else np.zeros(0, np.int32)
+    return kinds_of_rows([op, several, cached], lambda code, *flags: Kind(OPS[code], *map(bool, flags)), map(Kind, S3))
 
 
 def _moved_bytes(kinds: list[Kind], trace: Trace, requests: Requests) -> NDArray[np.int64]:

@@ -11,8 +11,8 @@ from models.network.service_demand import NOTHING, ServiceDemand
 from models.openio.faults import Fault
 from models.openio.sections import Chunks, Directory, Drives, Gateways, Hosts, OpenioPrices, Stored
 from models.shared.background import BackgroundWork
-from models.shared.clients import ClientMachines
-from models.shared.faults import refuse_absent_part, refuse_instant_failures, refuse_noise_without_rate
+from models.shared.clients import ClientMachines, refuse_storage_hosts
+from models.shared.faults import refuse_unfit_faults
 from models.shared.multipart import refuse_multipart
 from models.shared.protection import Protection
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
@@ -105,8 +105,7 @@ class OpenioSpec(StoreSpec):
             )
         if self.directory.replicas > self.hosts.count:
             raise ValueError(f"directory.replicas is {self.directory.replicas}; there are {self.hosts.count} hosts")
-        if self.client.on_storage_hosts:
-            raise ValueError("client.placement: clients on storage hosts are not modelled; allowed is own")
+        refuse_storage_hosts(self.client)
         refuse_multipart(self.client.multipart, "OpenIO")
         return self
 
@@ -114,9 +113,6 @@ class OpenioSpec(StoreSpec):
     def _events_fit(self) -> OpenioSpec:
         """Check that all parts named by faults exist, and that failed requests of a closed loop take time."""
         most = {"drive": self.total_drives, "host": self.hosts.count, "gateway": self.gateway_count}
-        for number, fault in enumerate(self.faults):
-            refuse_absent_part(number, fault, most)
-            refuse_noise_without_rate(number, fault, self.hosts.nic)
-            if fault.kind in ("rawx_down", "rawx_hung", "host_down", "meta2_down", "gateway_down"):
-                refuse_instant_failures(self.workload, self.network.latency, fault.kind)
+        refusing = ("rawx_down", "rawx_hung", "host_down", "meta2_down", "gateway_down")
+        refuse_unfit_faults(self, most, self.hosts.nic, refusing)
         return self

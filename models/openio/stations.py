@@ -8,23 +8,21 @@ import numpy as np
 
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
-from models.network.station import NOWHERE, Station
+from models.network.station import Station, StationList
 from models.openio.faults import GatewayDown, HostDown
 from models.openio.spec import OpenioSpec
 from models.shared.clients import ClientStations
-from models.shared.faults import merged, outage_actions, slow_parts, speeds
-from models.shared.links import link
+from models.shared.faults import merged, outage_actions, slowdowns_of_hosts
+from models.shared.links import added_link
 
 GATEWAY_PARTS = ("cpu", "in", "out", "entry")
 """The stations of a gateway, in the order of a member of its group."""
 
 
-class Stations:
+class Stations(StationList):
     """Numbers the stations of a spec.
 
     Attributes:
-        all: the stations.
-        nowhere: see `NOWHERE`.
         refused: a dead station, at which requests fail.
         latency, drive_latency, timer: infinite servers.
         cpu, ins, outs, dirty: of each host; the last has a token for each chunk that is not written back.
@@ -34,21 +32,21 @@ class Stations:
     """
 
     def __init__(self, spec: OpenioSpec, containers: int, dirty_chunks: int, client_group: int):
-        self.all: list[Station] = []
-        infinite = Discipline.INFINITE_SERVER
-        self.nowhere = self.add(NOWHERE)
+        super().__init__()
+        infinite, queue = Discipline.INFINITE_SERVER, spec.network.queue
         self.refused = self.add(Station("refused", "refused", infinite))
         self.latency = self.add(Station("network latency", "network latency", infinite))
         self.drive_latency = self.add(Station("drive latency", "drive latency", infinite))
         self.timer = self.add(Station("timer", "timer", infinite))
-        self.clients = ClientStations(
-            spec.client, self.add, group=client_group, latency=self.latency, queue=spec.network.queue
-        )
+        self.clients = ClientStations(spec.client, self.add, group=client_group, latency=self.latency, queue=queue)
         hosts, cores = range(spec.hosts.count), spec.hosts.cores.count
         self.cpu = np.array(
             [self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, cores, (h,))) for h in hosts], np.int32
         )
-        self.ins, self.outs = (np.array([self._link(spec, "host", h, way) for h in hosts]) for way in ("in", "out"))
+        self.ins, self.outs = (
+            np.array([added_link(self, f"host {h}", "host", h, way, spec.hosts.nic, queue) for h in hosts])
+            for way in ("in", "out")
+        )
         self.dirty = np.full(spec.hosts.count, self.nowhere)
         if dirty_chunks:
             for h in hosts:
@@ -68,18 +66,6 @@ class Stations:
         ])  # fmt: skip
         self.gateways = np.array([self._gateway(spec, g) for g in range(spec.gateway_count)], np.int32)
 
-    def add(self, station: Station) -> int:
-        """Add a station, and return its index."""
-        self.all.append(station)
-        return len(self.all) - 1
-
-    def _link(self, spec: OpenioSpec, machine: str, number: int, way: str) -> int:
-        nic = spec.hosts.nic if machine == "host" else spec.gateways.nic
-        if not nic:
-            return self.nowhere
-        name, role = f"{machine} {number} {way}", f"{machine} network"
-        return self.add(link(name, role, (number, way), nic, spec.network.queue))
-
     def _gateway(self, spec: OpenioSpec, number: int) -> list[int]:
         entry = self.nowhere
         if any(outages_of(spec, number)):
@@ -87,8 +73,9 @@ class Stations:
             entry = self.add(Station(name, "gateway entry", Discipline.INFINITE_SERVER, indices=(number,)))
         if spec.gateways.collocated:
             return [int(self.cpu[number]), int(self.ins[number]), int(self.outs[number]), entry]
-        station = Station(f"gateway {number} cpu", "gateway cpu", Discipline.SIRO, spec.gateways.cores.count, (number,))
-        return [self.add(station), *(self._link(spec, "gateway", number, way) for way in ("in", "out")), entry]
+        name, nic, queue = f"gateway {number}", spec.gateways.nic, spec.network.queue
+        cpu = self.add(Station(f"{name} cpu", "gateway cpu", Discipline.SIRO, spec.gateways.cores.count, (number,)))
+        return [cpu, *(added_link(self, name, "gateway", number, way, nic, queue) for way in ("in", "out")), entry]
 
 
 def outages_of(spec: OpenioSpec, gateway: int) -> list[tuple[float, float, float]]:
@@ -120,10 +107,6 @@ def failed_gateways(spec: OpenioSpec, stations: Stations, group: int | None) -> 
 
 def slowdowns(spec: OpenioSpec, stations: Stations) -> list[Action]:
     """Return the effects of slow drives and of neighbours on stations."""
-    slow = slow_parts(spec.faults, spec.drives.count)
-    return [
-        *speeds(slow.cores, stations.cpu.tolist()),
-        *speeds(slow.drives + slow.shared_drives, stations.drive.tolist()),
-        *speeds(slow.links, stations.ins.tolist()),
-        *speeds(slow.links, stations.outs.tolist()),
-    ]
+    return slowdowns_of_hosts(
+        spec.faults, cpu=stations.cpu, drives=stations.drive, ins=stations.ins, outs=stations.outs
+    )

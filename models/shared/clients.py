@@ -93,6 +93,16 @@ class ClientMachines(ClientPolicies):
         return [] if self.cpu else ["client.cores"]
 
 
+def refuse_storage_hosts(client: ClientMachines) -> None:
+    """Refuse clients on storage hosts where these are not modelled.
+
+    Raises:
+        ValueError: they are given.
+    """
+    if client.on_storage_hosts:
+        raise ValueError("client.placement: clients on storage hosts are not modelled; allowed is own")
+
+
 @dataclass(frozen=True)
 class HostStations:
     """The stations of a machine that clients run on; None: without a limit."""

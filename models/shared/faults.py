@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from models.network.scenario import Action, ActionKind
@@ -17,6 +19,9 @@ from traces.workload.workload import Workload
 
 Slowdown = tuple[int, float, float, float]
 """Number of a station among those of its kind, start and end of the slowdown in s, and the remaining speed."""
+
+Stations = NDArray[np.integer[Any]]
+"""Indices of stations in a network."""
 
 FaultForm = Literal["outage", "slow", "neighbour", "work"]
 """A part fails, a part is slow, another tenant takes a fraction of a host, or the store has more work of its own."""
@@ -229,6 +234,25 @@ def speeds(slowdowns: Iterable[Slowdown], stations: Sequence[int]) -> list[Actio
     return actions
 
 
+def slowdowns_of_hosts(
+    faults: Iterable[object], *, cpu: Stations, drives: Stations, ins: Stations, outs: Stations
+) -> list[Action]:
+    """Return the effects of slow drives and of neighbours on stations.
+
+    Args:
+        faults: of the spec; others do not matter.
+        cpu, ins, outs: cores and links of each host, shape (hosts,).
+        drives: of each host, host by host, of any shape.
+    """
+    slow = slow_parts(faults, drives.size // cpu.size)
+    return [
+        *speeds(slow.cores, cpu.tolist()),
+        *speeds(slow.drives + slow.shared_drives, drives.ravel().tolist()),
+        *speeds(slow.links, ins.tolist()),
+        *speeds(slow.links, outs.tolist()),
+    ]
+
+
 def refuse_absent_part(number: int, fault: Any, counts: Mapping[str, int]) -> None:
     """Refuse a fault of a part that does not exist.
 
@@ -246,14 +270,24 @@ def refuse_absent_part(number: int, fault: Any, counts: Mapping[str, int]) -> No
             raise ValueError(f"faults.{number}.{part}: there is no {part} {which}; allowed are 0 to {count - 1}")
 
 
-def refuse_noise_without_rate(number: int, fault: Any, nic: float | None) -> None:
-    """Refuse a noisy neighbour that takes a fraction of an unlimited bandwidth.
+def refuse_unfit_faults(spec: Any, counts: Mapping[str, int], nic: float | None, refusing: Collection[str]) -> None:
+    """Refuse faults of parts that do not exist, of a bandwidth without a limit, and instant failures of closed loops.
+
+    Args:
+        spec: of a store.
+        counts: number of parts, by name.
+        nic: bandwidth of the hosts' NICs; 0 or None: no limit.
+        refusing: kinds of faults that make requests fail at once.
 
     Raises:
-        ValueError: the hosts' NICs have no rate.
+        ValueError: names the fault, and what is allowed.
     """
-    if isinstance(fault, NoisyNeighbour) and fault.resource == "network" and not nic:
-        raise ValueError(f"faults.{number}.resource: unlimited bandwidth has no fraction to take; give hosts.nic")
+    for number, fault in enumerate(spec.faults):
+        refuse_absent_part(number, fault, counts)
+        if isinstance(fault, NoisyNeighbour) and fault.resource == "network" and not nic:
+            raise ValueError(f"faults.{number}.resource: unlimited bandwidth has no fraction to take; give hosts.nic")
+        if fault.kind in refusing:
+            refuse_instant_failures(spec.workload, spec.network.latency, fault.kind)
 
 
 def refuse_instant_failures(workload: Workload, latency_s: float, kind: str) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from models.devices.hdd_scheduling import HddQueue, hdd_queue
 from models.network.demand_sheet import Requests
 from models.network.network import Network
-from models.network.placement import key_hashes
+from models.network.placement import containers_of
 from models.shared.background import with_background
 from models.shared.multipart import in_parts
 from models.swift.cluster.epochs import epochs_of
@@ -25,14 +25,13 @@ from models.swift.maintenance import with_maintenance
 from models.swift.requests.large_objects import LargeObjects
 from models.swift.requests.routes import MOST_SINGLE_ACCESSES, Kind
 from models.swift.spec.spec import SwiftSpec
-from traces.distinct_rows import distinct_rows
+from traces.distinct_rows import kinds_of_rows
 from traces.operations import COPY, DELETE, GET, LIST, OPS, PUT, rows_that
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
 _SUFFIXES = 4096  # directories of a partition, by the last digits of the hash of an object's name
 _MOST_VISITS = 32  # for the accesses to a piece
-_MOST_CONTAINERS = 4096
 
 BASIC = (Kind("GET"), Kind("PUT", directories=3), Kind("HEAD"), Kind("DELETE"), Kind("LIST"))
 """The kinds that every network has."""
@@ -46,7 +45,7 @@ def compile(spec: SwiftSpec, trace: Trace, waiting: float | None = None) -> tupl
     if waiting is None:
         return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace))
     spec = spec.model_copy(update={"drives": spec.drives.at_depth(waiting)})
-    container, containers = _containers(spec, trace)
+    container, containers = containers_of(trace, spec.containers.shards)
     groups = 2 * (len(epochs_of(spec)) > 1) + (spec.proxies.count > 1)
     stations = Stations(spec, containers, groups)
     places = Places(spec, stations, containers)
@@ -74,19 +73,8 @@ def hdd_queue_of(spec: SwiftSpec, trace: Trace) -> HddQueue:
     return hdd_queue([spec.drives], trace, accesses, spec.total_drives)
 
 
-def _containers(spec: SwiftSpec, trace: Trace) -> tuple[NDArray[np.int64], int]:
-    """Return the number of the container database of each request, and how many there are."""
-    buckets = trace.table.column("bucket").combine_chunks()
-    codes = np.unique(buckets.indices.to_numpy(zero_copy_only=False), return_inverse=True)[1].astype(np.int64)
-    shards = spec.containers.shards
-    shard = (key_hashes(trace) >> np.uint64(32)).astype(np.int64) % shards
-    count = min(_MOST_CONTAINERS, (int(codes.max(initial=0)) + 1) * shards)
-    return (codes * shards + shard) % count, count
-
-
 def _kinds(spec: SwiftSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]]:
     """Return the kinds of requests, and the index of each request's kind; those of `BASIC` come first."""
-    kinds, index = list(BASIC), {kind: number for number, kind in enumerate(BASIC)}
     drives, data = spec.drives, spec.data_pieces
     get, copy = trace.op == GET, trace.op == COPY
     put = (trace.op == PUT) | copy
@@ -102,16 +90,11 @@ def _kinds(spec: SwiftSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]
     if drives.write_size:
         accesses[put] = _accesses(written_bytes[put], data, drives.write_size)
     directories[put] = _directories(spec, int(put.sum()))
-    forms, which = distinct_rows([trace.op, accesses, directories, parts, source])
-    numbers = []
-    for op, visits, synced, segments, reads in forms.tolist():
-        name = OPS[op]
-        kind = Kind(name, visits, synced, bool(segments), reads)
-        if kind not in index:
-            index[kind] = len(kinds)
-            kinds.append(kind)
-        numbers.append(index[kind])
-    return kinds, np.array(numbers, np.int32)[which] if numbers else np.zeros(0, np.int32)
+    return kinds_of_rows(
+        [trace.op, accesses, directories, parts, source],
+        lambda op, visits, synced, segments, reads: Kind(OPS[op], visits, synced, bool(segments), reads),
+        BASIC,
+    )
 
 
 def _moved_bytes(kinds: list[Kind], trace: Trace, requests: Requests) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from traces.distinct_rows import distinct_rows
+from traces.distinct_rows import distinct_rows, kinds_of_rows
 
 ANY = st.one_of(st.integers(0, 3), st.integers(-(2**63), 2**63 - 1))
 
@@ -30,3 +30,14 @@ def test_no_rows(columns: int) -> None:
 def test_columns_of_other_types() -> None:
     rows, index = distinct_rows([np.array([1, 0, 1], np.uint8), np.array([True, False, True])])
     assert rows.tolist() == [[0, 0], [1, 1]] and index.tolist() == [1, 0, 1]
+
+
+def test_kinds_of_rows_are_numbered_in_the_order_of_the_rows_values() -> None:
+    """Rows with different values may be of one kind, and kinds that are given come first."""
+    columns = [np.array([2, 0, 1, 2, 0]), np.array([True, False, True, False, False])]
+    kinds, index = kinds_of_rows(columns, lambda number, flag: f"{number % 2}{bool(flag)}", ["1True", "none"])
+    assert kinds == ["1True", "none", "0False", "0True"]
+    assert [kinds[k] for k in index] == ["0True", "0False", "1True", "0False", "0False"]
+    empty = [np.zeros(0, np.int64)] * 2
+    kinds, index = kinds_of_rows(empty, lambda *row: "", ["a"])
+    assert kinds == ["a"] and index.dtype == np.int32 and not len(index)

@@ -8,10 +8,10 @@ import numpy as np
 
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
-from models.network.station import NOWHERE, Station
+from models.network.station import Station, StationList
 from models.shared.clients import ClientStations
-from models.shared.faults import slow_parts, speeds
-from models.shared.links import link
+from models.shared.faults import slowdowns_of_hosts
+from models.shared.links import added_link
 from models.swift.cluster.ring import Table
 from models.swift.spec.faults import ProxyDown
 from models.swift.spec.spec import SwiftSpec
@@ -20,44 +20,37 @@ PROXY_PARTS = ("cpu", "in", "out", "entry")
 """The stations of a proxy, in the order of a member of its group."""
 
 
-class Stations:
+class Stations(StationList):
     """Numbers the stations of a spec.
 
     Attributes:
-        all: the stations.
         latency: infinite servers: network, drive latency, timeouts, the timers of hedged reads and of writes.
         proxies: parts of each proxy (`PROXY_PARTS`), shape (proxies, parts).
         cpu, ins, outs: of each host.
         drive, worker, threads: of each drive: itself, its object server processes, and their threads.
         database: of each container and replica, if updates or listings take time; shape (containers, replicas).
-        nowhere: see `NOWHERE`.
         refused: a dead station, at which requests fail.
     """
 
     def __init__(self, spec: SwiftSpec, containers: int, client_group: int):
-        self.all: list[Station] = []
-        infinite = Discipline.INFINITE_SERVER
-        self.nowhere = self.add(NOWHERE)
+        super().__init__()
+        infinite, queue = Discipline.INFINITE_SERVER, spec.network.queue
         self.latency = self.add(Station("network latency", "network latency", infinite))
         self.drive_latency = self.add(Station("drive latency", "drive latency", infinite))
         self.timeout = self.add(Station("timeout", "timeout", infinite))
         self.timer = self.add(Station("timer", "timer", infinite))
         self.refused = self.add(Station("refused", "refused", infinite))
-        self.clients = ClientStations(
-            spec.client, self.add, group=client_group, latency=self.latency, queue=spec.network.queue
-        )
+        self.clients = ClientStations(spec.client, self.add, group=client_group, latency=self.latency, queue=queue)
         self.proxies = np.array([self._proxy(spec, number) for number in range(spec.proxies.count)], np.int32)
         hosts = range(spec.hosts.count)
         self.cpu = self._next(spec.hosts.count)
         for h in hosts:
             self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, spec.hosts.cores.count, (h,)))
         self.ins, self.outs = (np.full(spec.hosts.count, self.nowhere, np.int32) for _ in range(2))
-        if spec.hosts.nic:
-            for h in hosts:
-                self.ins[h], self.outs[h] = (
-                    self.add(link(f"host {h} {way}", "host network", (h, way), spec.hosts.nic, spec.network.queue))
-                    for way in ("in", "out")
-                )
+        for h in hosts:
+            self.ins[h], self.outs[h] = (
+                added_link(self, f"host {h}", "host", h, way, spec.hosts.nic, queue) for way in ("in", "out")
+            )
         drives = [(h, d) for h in hosts for d in range(spec.drives.count)]
         self.drive = self._next(len(drives))
         for h, d in drives:
@@ -70,11 +63,6 @@ class Stations:
                 name = f"container {index[0]} database {index[1]}"
                 self.database[index] = self.add(Station(name, "database", Discipline.FIFO, indices=index))
 
-    def add(self, station: Station) -> int:
-        """Add a station, and return its index."""
-        self.all.append(station)
-        return len(self.all) - 1
-
     def _next(self, count: int) -> Table:
         """Return the indices of the stations that are added next."""
         return np.arange(len(self.all), len(self.all) + count, dtype=np.int32)
@@ -82,12 +70,8 @@ class Stations:
     def _proxy(self, spec: SwiftSpec, number: int) -> list[int]:
         name = f"proxy {number}" if spec.proxies.count > 1 else "proxy"
         cpu = self.add(Station(f"{name} cpu", "proxy cpu", Discipline.SIRO, spec.proxies.cores.count, (number,)))
-        into = out = self.nowhere
-        if spec.proxies.nic:
-            into, out = (
-                self.add(link(f"{name} {way}", "proxy network", (number, way), spec.proxies.nic, spec.network.queue))
-                for way in ("in", "out")
-            )
+        nic, queue = spec.proxies.nic, spec.network.queue
+        into, out = (added_link(self, name, "proxy", number, way, nic, queue) for way in ("in", "out"))
         fails = any(isinstance(fault, ProxyDown) and fault.proxy == number for fault in spec.faults)
         entry = self.nowhere
         if fails:
@@ -112,13 +96,9 @@ class Stations:
 
 def slowdowns(spec: SwiftSpec, stations: Stations) -> list[Action]:
     """Return the effects of slow drives and of neighbours on stations."""
-    slow = slow_parts(spec.faults, spec.drives.count)
-    return [
-        *speeds(slow.cores, stations.cpu.tolist()),
-        *speeds(slow.drives + slow.shared_drives, stations.drive.tolist()),
-        *speeds(slow.links, stations.ins.tolist()),
-        *speeds(slow.links, stations.outs.tolist()),
-    ]
+    return slowdowns_of_hosts(
+        spec.faults, cpu=stations.cpu, drives=stations.drive, ins=stations.ins, outs=stations.outs
+    )
 
 
 def failed_proxies(spec: SwiftSpec, stations: Stations, group: int | None) -> list[Action]:

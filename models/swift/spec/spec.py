@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from models.shared.background import BackgroundWork
-from models.shared.clients import ClientMachines
-from models.shared.faults import refuse_absent_part, refuse_instant_failures, refuse_noise_without_rate
+from models.shared.clients import ClientMachines, refuse_storage_hosts
+from models.shared.faults import refuse_unfit_faults
 from models.shared.protection import Protection
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
-from models.swift.spec.faults import Fault, ProxyDown
+from models.swift.spec.faults import Fault
 from models.swift.spec.maintenance_sections import Auditor, Replicator
 from models.swift.spec.sections import Containers, Drives, Hosts, ObjectRing, Proxies, Stored, SwiftPrices
 from traces.spec.field_notes import Basis
@@ -87,8 +87,7 @@ class SwiftSpec(StoreSpec):
                              f"{self.total_drives} (hosts.count x drives.count)")  # fmt: skip
         if self.containers.replicas > self.total_drives:
             raise ValueError(f"containers.replicas is {self.containers.replicas}; there are {self.total_drives} drives")
-        if self.client.on_storage_hosts:
-            raise ValueError("client.placement: clients on storage hosts are not modelled; allowed is own")
+        refuse_storage_hosts(self.client)
         if self.auditor is not None and self.stored.object_size is None:
             raise ValueError("stored.object_size: is missing; the auditor reads objects of this size")
         return self
@@ -97,9 +96,5 @@ class SwiftSpec(StoreSpec):
     def _events_fit(self) -> SwiftSpec:
         """Check that all parts named by faults exist, and that failed requests of a closed loop take time."""
         most = {"drive": self.total_drives, "host": self.hosts.count, "proxy": self.proxies.count}
-        for number, fault in enumerate(self.faults):
-            refuse_absent_part(number, fault, most)
-            refuse_noise_without_rate(number, fault, self.hosts.nic)
-            if isinstance(fault, ProxyDown) or fault.kind in ("host_down", "drive_down"):
-                refuse_instant_failures(self.workload, self.network.latency, fault.kind)
+        refuse_unfit_faults(self, most, self.hosts.nic, ("proxy_down", "host_down", "drive_down"))
         return self
