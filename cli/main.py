@@ -26,6 +26,7 @@ try:
     from traces.errors import InputError
     from traces.interrupts import handled_stops, raised_stops
     from traces.printable import printable
+    from traces.without_pandas import do_without_pandas
 except KeyboardInterrupt:  # imports take most of the time of a short command
     print(_INTERRUPTED, file=sys.stderr)
     sys.exit(130)
@@ -165,6 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     a recursion.
     """
     _prepare_streams()
+    do_without_pandas()
     with handled_stops(at_exit=arguments is None):
         try:
             code = _exit_code(arguments)

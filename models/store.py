@@ -107,6 +107,17 @@ MODULES = {
 """The modules of the stores in tailcast, by name, relative to this package; each has a `STORE`, and is imported when a
 spec names it."""
 
+_SPECS = {
+    "minio": (".minio.spec.spec", "MinioSpec"),
+    "ceph": (".ceph.spec.spec", "CephSpec"),
+    "swift": (".swift.spec.spec", "SwiftSpec"),
+    "bob": (".bob.spec", "BobSpec"),
+    "openio": (".openio.spec", "OpenioSpec"),
+    "juicefs": (".juicefs.spec", "JuiceFSSpec"),
+    "s3fs": (".s3fs.spec", "S3fsSpec"),
+}
+"""Module and class of their specs, for what needs no more: a store's module also imports what compiles."""
+
 _registered: dict[str, Store[Any]] = {}
 
 
@@ -125,6 +136,15 @@ def store_named(name: str) -> Store[Any]:
     if name not in _registered:
         register(importlib.import_module(MODULES[name], __package__).STORE)
     return _registered[name]
+
+
+def spec_class(name: str) -> type[StoreSpec]:
+    """Return the class of a store's specs by the store's name, one of `names`, without importing the whole store."""
+    if name in _registered or name not in _SPECS:
+        return store_named(name).Spec
+    module, attribute = _SPECS[name]
+    found: type[StoreSpec] = getattr(importlib.import_module(module, __package__), attribute)
+    return found
 
 
 def store_of(spec: Spec) -> Store[Any]:
@@ -265,12 +285,12 @@ def _spec_type(data: Mapping[str, Any], before: str = "") -> type[StoreSpec]:
         if name is None:
             raise InputError(f"{before}store is missing; allowed are {', '.join(names())}")
         raise InputError(f"{before}store is {name!r}; {instead(str(name), names())}")
-    return store_named(name).Spec
+    return spec_class(name)
 
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON schema of spec files of the stores in `MODULES`."""
-    specs: Any = reduce(or_, (store_named(name).Spec for name in MODULES))
+    specs: Any = reduce(or_, (spec_class(name) for name in MODULES))
     return TypeAdapter(Annotated[specs, Field(discriminator="store")]).json_schema()
 
 

@@ -9,7 +9,6 @@ from typing import Any, TypedDict
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from traces.errors import InputError
@@ -125,6 +124,8 @@ class Run:
                 or an access of a drive refers to a request that does not exist.
         """
         if "winner" not in requests.column_names and {"attempts", "error"} <= set(requests.column_names):
+            import pyarrow.compute as pc
+
             # Clients that never have two attempts in progress need not record which one won.
             won = pc.if_else(requests.column("error").is_null(), requests.column("attempts"), 0)
             requests = requests.append_column("winner", won)
@@ -264,6 +265,8 @@ class Run:
 
 def shifted(requests: pa.Table, by_s: NDArray[np.float64] | float) -> pa.Table:
     """Return a table of `RUN_SCHEMA` whose requests happen later, by a time of all or of each, shape (requests,)."""
+    import pyarrow.compute as pc
+
     later_s = pa.scalar(by_s) if isinstance(by_s, float) else pa.array(by_s)
     for name in ("arrival_s", "start_s", "first_byte_s", "end_s"):
         requests = with_column(requests, name, pc.add(requests.column(name), later_s))

@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
@@ -400,6 +399,8 @@ def _read_csv(path: Path) -> Trace:
             column = pa.array(["bucket"] * len(table)) if field.name == "bucket" else pa.array(np.zeros(len(table)))
         table = table.append_column(field.name, column)
     if TARGET_FIELD.name in table.column_names:
+        import pyarrow.compute as pc  # takes as long as all of pyarrow; most commands do without it
+
         target = table.column(TARGET_FIELD.name)
         table = with_column(table, TARGET_FIELD.name, pc.if_else(pc.equal(target, ""), None, target))
     return Trace.of(table, pacing, str(path), origin)

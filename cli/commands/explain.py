@@ -33,14 +33,14 @@ def command(
     from cli.tables.spec.explained import explained_lines
     from models.spec.explained import Explained, explained
     from models.spec.field_paths import Form
-    from models.store import load_spec, names, store_named
+    from models.store import load_spec, names, spec_class
     from traces.spec.suggestions import did_you_mean
 
     forms: dict[str, Form] = {}
     if store is None:
-        forms = {name: store_named(name).Spec for name in names()}
+        forms = {name: spec_class(name) for name in names()}
     elif store in names():
-        forms = {store: store_named(store).Spec}
+        forms = {store: spec_class(store)}
     elif store.endswith((".yaml", ".yml")) or Path(store).exists():
         spec = load_spec(Path(store))
         forms = {spec.store: spec}

@@ -12,7 +12,7 @@ from cli.made import Made
 from cli.pages.page import Header, Section, write_page
 from cli.tables.grid import Grid
 from cli.words import LABELS, number, percent, seconds
-from models.store import store_named
+from models.store import spec_class
 from traces.operations import OPS
 from traces.spec.fit_bounds import declared_fit
 from validate.calibration.profile import Estimate, Profile, Residual
@@ -158,7 +158,7 @@ def _value(unit: str, value: float) -> str:
 
 def _units(profile: Profile) -> dict[str, str]:
     """Return the unit of each parameter, from its field in the store's spec."""
-    spec = store_named(profile.store).Spec
+    spec = spec_class(profile.store)
     fits = {path: declared_fit(spec, path.split(".")) for path in profile.parameters}
     return {path: fit.unit if fit else "" for path, fit in fits.items()}
 

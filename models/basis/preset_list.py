@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from models.devices.presets import Preset, presets_of
 from models.network.service_demand import ServiceDemand
 from models.spec.plausibility import unit_of
-from models.store import names, store_named
+from models.store import names, spec_class
 
 _BLOCK = np.array([4096])
 
@@ -69,7 +69,7 @@ def all_presets() -> tuple[ListedPreset, ...]:
     """Return the presets of all stores; what several sections call by the same name is one preset."""
     found: dict[str, ListedPreset] = {}
     for store in names():
-        for path, model, preset in _offered(store_named(store).Spec, "", ()):
+        for path, model, preset in _offered(spec_class(store), "", ()):
             listed, drive = found.get(preset.name), _figures(preset.values)
             if listed is None or (drive and drive.capacity_bytes and listed.drive and not listed.drive.capacity_bytes):
                 used_by = {} if listed is None else listed.used_by

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from models.network.sub_requests import Counts, RouteChoice, SubRequests
@@ -112,6 +111,8 @@ def issued_trace(trace: Trace, issued: Sequence[Issued]) -> IssuedTrace:
 
 def _keys(keys: pa.ChunkedArray, parent: Counts, part: Counts) -> pa.Array:
     """Return a key for each part of an object, given the row of the request and 1 + the position; 0: the object's."""
+    import pyarrow.compute as pc
+
     keys = keys.combine_chunks()
     width = int(part.max(initial=0)) + 1
     found, index = np.unique(keys.indices.to_numpy()[parent] * np.int64(width) + part, return_inverse=True)

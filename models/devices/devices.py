@@ -160,10 +160,14 @@ def _rest(latency_s: float, iops: float, shape: Shape) -> ServiceDemand:
     return ServiceDemand(constant=latency_s - 1 / iops, distribution=shape)
 
 
+_NORMAL = {0.999: 3.090232306167813, 0.99999: 4.264890793923841}
+"""Quantiles of the standard normal distribution (`scipy.special.ndtri`, whose import takes 0.1 s), by probability."""
+
+
 def _lognormal(latency_s: float, iops: float, probability: float, quantile_s: float) -> Lognormal:
     """Return the shape (assumed lognormal) of the rest of a latency of which mean and one quantile are published."""
     ratio = (quantile_s - 1 / iops) / (latency_s - 1 / iops)
-    z = float(scipy.special.ndtri(probability))
+    z = _NORMAL[probability]
     sigma = z - math.sqrt(z**2 - 2 * math.log(ratio))  # quantile / mean = exp(z sigma - sigma² / 2)
     return Lognormal(cv=math.sqrt(math.expm1(sigma**2)))
 

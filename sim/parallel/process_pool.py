@@ -17,6 +17,7 @@ from typing import Any
 
 from traces.errors import InputError
 from traces.interrupts import STOPS, deferred_stops, end_with_parent, unblock_stops
+from traces.without_pandas import do_without_pandas, does_without_pandas
 
 _AHEAD = 256
 """Number of items submitted to the workers ahead of their results."""
@@ -88,7 +89,8 @@ def process_pool(
 ) -> Iterator[ProcessPoolExecutor]:
     """Start processes; functions must be wrapped in `interruptible`."""
     # Spawned, not forked: the compiled engine and Arrow have threads, which do not survive a fork.
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (initialise, arguments)) as pool:
+    settings = does_without_pandas(), initialise, arguments
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, settings) as pool:
         try:
             yield pool
         except BrokenProcessPool as error:
@@ -123,8 +125,10 @@ def _end_workers(pool: ProcessPoolExecutor) -> None:
 _interrupted = False
 
 
-def _begin(initialise: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
+def _begin(without_pandas: bool, initialise: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
     end_with_parent()
+    if without_pandas:
+        do_without_pandas()
     for number in STOPS:
         signal.signal(number, _end_later)
     unblock_stops()

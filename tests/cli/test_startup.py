@@ -11,8 +11,10 @@ import pytest
 
 from cli.commands import failures, find, sensitivity, timeline, whatif
 from cli.common import REPLICATIONS
+from models.store import MODULES
 from sim.capacity.timeline import TimelinePlan
 from sim.experiments.sweep import Settings
+from tests.paths import EXAMPLES
 from traces.spec.units import parse_seconds
 
 COMMANDS = (
@@ -51,6 +53,26 @@ def test_help_loads_no_heavy_library(command):
     code, modules = json.loads(run.stderr.splitlines()[-1])
     assert code == 0 and "--help" in run.stdout
     assert not HEAVY & set(modules)
+
+
+@pytest.mark.parametrize("command", [["explain", "network.latency"], ["presets"]])
+def test_what_describes_specs_loads_no_compiler(command):
+    run = subprocess.run([sys.executable, "-c", LOADED, *command], capture_output=True, text=True, check=True)
+    code, modules = json.loads(run.stderr.splitlines()[-1])
+    assert code == 0 and run.stdout
+    assert not {"scipy.special", "pyarrow.compute", *(f"models.{name}.compile" for name in MODULES)} & set(modules)
+
+
+def test_no_command_imports_pandas():
+    run = subprocess.run(
+        [sys.executable, "-c", LOADED, "check", str(EXAMPLES / "minio.yaml")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    code, modules = json.loads(run.stderr.splitlines()[-1])
+    assert code == 0 and "pyarrow" in modules
+    assert "pandas" not in modules
 
 
 @pytest.mark.parametrize("command", [whatif, find, failures])

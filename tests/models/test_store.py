@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from models.store import json_schema, load_spec
+from models.store import MODULES, json_schema, load_spec, spec_class, store_named
 from tests.paths import EXAMPLES, ROOT, SPECS
 from traces.errors import InputError
 
@@ -14,6 +14,11 @@ EXAMPLE = EXAMPLES / "minio.yaml"
 @pytest.mark.parametrize("path", [path for path in SPECS if path.name.startswith("minio")])
 def test_examples_are_specs(path):
     assert load_spec(path).store == "minio"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_class_of_specs_is_that_of_the_store(name):
+    assert spec_class(name) is store_named(name).Spec
 
 
 def test_published_schema_is_that_of_the_code():

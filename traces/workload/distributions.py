@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 class Strict(BaseModel):
     """A section of a spec: rejects unknown fields and is immutable."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     def model_post_init(self, context: Any) -> None:
         # A dump without defaults must include the kind, or it could not be read back.

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.special
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from models.devices.devices import PRESETS, Device, DeviceField, write_amplification
+from models.devices.devices import _NORMAL, PRESETS, Device, DeviceField, write_amplification
 from models.devices.hdd import Hdd, Seek
 from tests.profiles import examples
 
@@ -194,6 +195,10 @@ def test_times_that_a_spec_gives_change_as_those_of_the_mechanism():
     assert moved.read.constant == pytest.approx(20e-3 * ratio)
     assert moved.read.distribution == slow.read.distribution
     assert moved.write.constant == pytest.approx(plain.filled(0.3).at_depth(4).write.constant)
+
+
+def test_normal_quantiles_are_those_of_scipy():
+    assert {p: float(scipy.special.ndtri(p)) for p in _NORMAL} == _NORMAL
 
 
 def test_write_amplification_is_as_published():
