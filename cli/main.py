@@ -32,6 +32,9 @@ except KeyboardInterrupt:  # imports take most of the time of a short command
     sys.exit(130)
 
 GROUPS = {
+    "Start": {
+        "init": "Write a commented spec of a store from options, questions on a terminal, and a site's own files.",
+    },
     "Forecast": {
         "demo": "Fit a store's model to light loads, forecast a heavier one, and compare that with its measurement.",
         "simulate": "Simulate a store and print latencies, throughput and the load of each station.",

@@ -29,6 +29,7 @@ from models.network.network import Network
 from models.network.service_demand import ServiceDemand
 from models.shared.faults import FaultKind, fault_times
 from models.shared.store_spec import StoreSpec
+from models.site.setup import Setup
 from models.spec.field_paths import nested_specs
 from models.spec.missing_demands import refuse_missing_demands
 from traces.errors import InputError
@@ -71,6 +72,7 @@ class Store(Generic[S]):
         conditions: quantities of a spec, by the names that `FittedAt` notes have.
         object_limits: the largest objects that the store of a spec accepts; None: not known.
         spreads: ranges of values that are assumed, by path; of a section, for all its times together.
+        setup: how a spec of it is written for a site; None: that is left to the user.
         issues: of a store that stands on another one, what its requests issue to that; None: the same requests.
     """
 
@@ -92,6 +94,7 @@ class Store(Generic[S]):
     conditions: Mapping[str, Callable[[S], float]] = field(default_factory=dict)
     object_limits: Callable[[S], ObjectLimits | None] | None = None
     spreads: Mapping[str, Spread] = field(default_factory=dict)
+    setup: Setup | None = None
     issues: Issues | None = None
 
 

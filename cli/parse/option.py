@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
+from models.site.kinds import Kind
 from traces.errors import InputError
 from traces.spec.units import parse_duration
 
@@ -32,3 +34,15 @@ def seconds_of(name: str, text: str) -> float:
         return parse_duration(text)
     except ValueError as error:
         raise InputError(f"{name} {text}: {error}") from error
+
+
+def fact_of(name: str, text: str, kind: Kind) -> Any:
+    """Return the value of an option of a kind.
+
+    Raises:
+        InputError: the text is no such value.
+    """
+    try:
+        return kind.parse(text)
+    except ValueError as error:
+        raise InputError(f"{name}: {error}") from error

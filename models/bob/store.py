@@ -8,6 +8,7 @@ from functools import partial
 
 from models.bob.compile import OPERATIONS, compile
 from models.bob.faults import FAULTS
+from models.bob.setup import SETUP
 from models.bob.spec import BobSpec
 from models.bob.spreads import SPREADS
 from models.capabilities import ObjectLimits, Remedies, SpecChange, more
@@ -69,4 +70,5 @@ STORE = Store(
     unused=unused,
     object_limits=lambda spec: ObjectLimits(spec.blobs.max_size, spec.blobs.max_size, "blobs.max_size"),
     spreads=SPREADS,
+    setup=SETUP,
 )

@@ -12,6 +12,7 @@ from models.ceph.faults.failures import FAULTS
 from models.ceph.figures import FIGURES
 from models.ceph.growth import GROWTH
 from models.ceph.remedies import REMEDIES
+from models.ceph.site.setup import SETUP
 from models.ceph.spec.spec import CephSpec
 from models.ceph.spec.spreads import SPREADS
 from models.store import OPERATIONS, Store
@@ -32,4 +33,5 @@ STORE = Store(
     conditions=CONDITIONS,
     object_limits=object_limits,
     spreads=SPREADS,
+    setup=SETUP,
 )

@@ -11,6 +11,7 @@ from models.capabilities import Doubt, Remedies, Side, SpecChange, more
 from models.juicefs.compile import compile, issues
 from models.juicefs.faults import FAULTS
 from models.juicefs.files import OPERATIONS
+from models.juicefs.setup import SETUP
 from models.juicefs.spec import JuiceFSSpec
 from models.juicefs.spreads import SPREADS
 from models.network.demand_sheet import Requests
@@ -96,4 +97,5 @@ STORE = Store(
     doubts=doubts,
     spreads=SPREADS,
     issues=issues,
+    setup=SETUP,
 )

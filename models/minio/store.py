@@ -13,6 +13,7 @@ from models.minio.doubts import OBJECT_LIMITS, doubts
 from models.minio.moved_bytes import FIGURES
 from models.minio.remedies import REMEDIES
 from models.minio.server_part import SERVER_PART
+from models.minio.site.setup import SETUP
 from models.minio.spec.faults import FAULTS
 from models.minio.spec.spec import MinioSpec
 from models.minio.spec.spreads import SPREADS
@@ -35,4 +36,5 @@ STORE = Store(
     doubts=doubts,
     object_limits=lambda spec: OBJECT_LIMITS,
     spreads=SPREADS,
+    setup=SETUP,
 )

@@ -11,6 +11,7 @@ from models.network.service_demand import ServiceDemand
 from models.openio.compile import compile
 from models.openio.faults import FAULTS
 from models.openio.growth import FULL, GROWTH, fill_fraction, knob
+from models.openio.setup import SETUP
 from models.openio.spec import OpenioSpec
 from models.openio.spreads import SPREADS
 from models.store import Store
@@ -103,4 +104,5 @@ STORE = Store(
     doubts=doubts,
     object_limits=lambda spec: _OBJECT_LIMITS,
     spreads=SPREADS,
+    setup=SETUP,
 )

@@ -12,6 +12,7 @@ from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.service_demand import ServiceDemand
 from models.s3fs.compile import OPERATIONS, compile, issues
+from models.s3fs.setup import SETUP
 from models.s3fs.spec import S3fsSpec
 from models.shared.faults import FaultKind
 from models.spec.spreads import DRIVE_TIMES, PROCESSORS
@@ -92,4 +93,5 @@ STORE = Store(
     object_limits=lambda spec: ObjectLimits(spec.most_file_bytes, spec.most_file_bytes, "10,000 parts of S3"),
     spreads=SPREADS,
     issues=issues,
+    setup=SETUP,
 )

@@ -10,6 +10,7 @@ from models.store import OPERATIONS, Store
 from models.swift.compile import compile
 from models.swift.demands import demands, unused
 from models.swift.remedies import REMEDIES
+from models.swift.site.setup import SETUP
 from models.swift.spec.faults import FAULTS
 from models.swift.spec.spec import SwiftSpec
 from models.swift.spec.spreads import SPREADS
@@ -33,4 +34,5 @@ STORE = Store(
     unused=unused,
     object_limits=lambda spec: _OBJECT_LIMITS,
     spreads=SPREADS,
+    setup=SETUP,
 )

@@ -1,0 +1,62 @@
+"""The spec of a new Bob cluster: what has to be known, and the sections that follow."""
+
+from __future__ import annotations
+
+from models.bob.presets import hosts as host_presets
+from models.site import common, drive_times
+from models.site.kinds import COUNT, FRACTION
+from models.site.known import Known, Tree, assumed
+from models.site.setup import Question, Setup, Site
+
+_VDISKS_PER_DRIVE = 10
+
+_QUESTIONS = (
+    common.HOSTS,
+    common.DRIVES,
+    common.DRIVE_QUESTION,
+    common.NIC,
+    common.CORES,
+    common.SPEED,
+    Question("replicas", "Copies of an object", COUNT, 3, "common"),
+    Question("quorum", "Copies that a PUT waits for", COUNT, 2, "a majority of three"),
+    Question("vdisks", "Virtual disks (default: ten for each drive)", COUNT, optional=True),
+    Question("cached", "Fraction of reads that the page caches serve", FRACTION, "50%", "of a hot half", "0.1", "0.9"),
+    common.OBJECTS,
+    *common.WORKLOAD,
+    *common.CLIENTS,
+)
+
+
+def draft(site: Site) -> Tree:
+    """Return the sections of the spec."""
+    count, drives = site["hosts"].value, site["drives"].value
+    (preset,) = host_presets().values()
+    return {
+        "workload": common.workload(site),
+        "client": common.clients(site, count, timeout=assumed("30s", "that of common clients")),
+        "network": {"latency": site["latency"]},
+        "hosts": {
+            "preset": assumed(preset.name, f"CPU times of the preset, measured on {preset.measured_on}"),
+            "count": site["hosts"],
+            "cores": common.cores(site),
+            "nic": site["nic"],
+            "internode": {"latency": site["latency"].noted("as between client and store")},
+            "page_cache": {"hit_ratio": site["cached"]},
+        },
+        "drives": {
+            "count": site["drives"],
+            **drive_times.drives(site, ""),
+            "append": Known({"constant": "5us", "per_byte": "0.2ns"}, "assumed: a copy into the page cache"),
+            "dirty_limit": assumed("10GB", "a tenth of the memory", "1GB", "40GB"),
+        },
+        "vdisks": {
+            "count": site.derived("vdisks", count * drives * _VDISKS_PER_DRIVE, f"{_VDISKS_PER_DRIVE} for each drive"),
+            "replicas": site["replicas"],
+        },
+        "quorum": site["quorum"],
+        "stored": {"objects": site["objects"]},
+    }
+
+
+SETUP = Setup(_QUESTIONS, draft)
+"""Questions and sections of a Bob spec."""

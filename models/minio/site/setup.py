@@ -1,0 +1,57 @@
+"""The spec of a new MinIO cluster: what has to be known, and the sections that follow."""
+
+from __future__ import annotations
+
+from models.minio.spec.layout import default_parity, set_size
+from models.minio.spec.presets import hosts as host_presets
+from models.site import common, drive_times
+from models.site.kinds import COUNT
+from models.site.known import Known, Tree, assumed
+from models.site.setup import Question, Setup, Site
+
+_QUESTIONS = (
+    common.HOSTS,
+    common.DRIVES,
+    common.DRIVE_QUESTION,
+    common.NIC,
+    common.CORES,
+    common.SPEED,
+    Question("set-size", "Drives of an erasure set (default: MinIO's choice)", COUNT, optional=True),
+    Question("parity", "Parity shards of an object (default: MinIO's for the set size)", COUNT, optional=True),
+    *common.WORKLOAD,
+    *common.CLIENTS,
+)
+
+
+def draft(site: Site) -> Tree:
+    """Return the sections of the spec."""
+    count, drives = site["hosts"].value, site["drives"].value
+    size = site.get("set-size") or (found := set_size(count * drives, count))
+    protection: dict[str, Known] = site.optional(set_size="set-size", parity="parity")
+    if "set_size" not in protection and found is not None:
+        protection["set_size"] = site.derived("set-size", found, f"MinIO's choice for {count * drives} drives")
+    if "parity" not in protection and size is not None:
+        of_set = size.value if isinstance(size, Known) else size
+        protection["parity"] = site.derived("parity", default_parity(of_set), f"MinIO's default for {of_set} drives")
+    (preset,) = host_presets().values()
+    several = {"internode": {"latency": site["latency"].noted("as between client and store")}} if count > 1 else {}
+    hosts: Tree = {
+        "preset": assumed(preset.name, f"CPU times of the preset, measured on {preset.measured_on}"),
+        "count": site["hosts"],
+        "cores": common.cores(site),
+        "nic": site["nic"],
+        **several,
+    }
+    tree: Tree = {
+        "workload": common.workload(site),
+        "client": common.clients(site, count),
+        "network": {"latency": site["latency"]},
+        "hosts": hosts,
+        "drives": {"count": site["drives"], **drive_times.drives(site, "commit")},
+        "erasure": protection,
+    }
+    return {**site.optional(release="release", pools="pools"), **tree}
+
+
+SETUP = Setup(_QUESTIONS, draft)
+"""Questions and sections of a MinIO spec."""

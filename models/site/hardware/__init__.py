@@ -1,0 +1,1 @@
+"""Readers of what a host says of its hardware: cores, drives, links, and measurements of them."""
