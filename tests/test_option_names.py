@@ -12,6 +12,7 @@ from tests.paths import ROOT
 BELOW_CLI = ("traces", "models", "sim", "validate")
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 OF_OTHER_PROGRAMS = {
+    "models/minio/site/readers.py": {"--json"},  # mc admin info
     "validate/lab/box/network.py": {"--net"},  # of nsenter
     "sim/engine/compiled/build.py": {
         "--output",

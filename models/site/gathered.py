@@ -14,7 +14,7 @@ from traces.spec.suggestions import no_such_file
 from traces.spec.units import parse_bandwidth, parse_bytes
 
 _MOST_BYTES = 256 << 20
-_TOLERANCE = 0.02  # two files may round a size or a bandwidth differently
+_TOLERANCE = 0.05  # two files may round a size or a bandwidth differently
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,13 @@ class Read:
         name: of the file.
         kind: of the file.
         found: what it says.
+        rough: names of its facts that another kind of file has more exactly.
     """
 
     name: str
     kind: str
     found: Found
+    rough: frozenset[str] = frozenset()
 
 
 def read_files(paths: Iterable[Path], readers: Sequence[Reader]) -> list[Read]:
@@ -47,7 +49,7 @@ def _read(path: Path, readers: Sequence[Reader]) -> Read:
         if not reader.detects(file):
             continue
         try:
-            return Read(path.name, reader.kind, reader.read(file))
+            return Read(path.name, reader.kind, reader.read(file), reader.rough)
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, ZeroDivisionError) as error:
             what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise InputError(f"{path}: looks like {reader.kind}, but is broken: {what}") from error
@@ -69,19 +71,24 @@ def _text(path: Path) -> str:
 
 
 def facts_of(files: Sequence[Read]) -> dict[str, Known]:
-    """Return the facts of files by name; where several have one, that of the first."""
+    """Return the facts of files by name; where several have one, that of the first which has it exactly."""
     return {
         name: Known(value, f"file {read.name}: {read.kind}")
+        for is_rough in (True, False)
         for read in reversed(files)
         for name, value in read.found.facts.items()
+        if (name in read.rough) == is_rough
     }
 
 
 def contradictions(files: Sequence[Read], given: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each fact of which files, or a file and what was given, have different values."""
     said: dict[str, list[tuple[Any, str]]] = {name: [(value, "given")] for name, value in given.items()}
+    exact = {name for read in files for name in read.found.facts if name not in read.rough} | given.keys()
     for read in files:
         for name, value in read.found.facts.items():
+            if name in read.rough and name in exact:
+                continue
             said.setdefault(name, []).append((value, f"in {read.name} ({read.kind})"))
     for name, values in said.items():
         first, _ = values[0]

@@ -66,8 +66,10 @@ class Reader:
         kind: what they are, such as ``lscpu -J``.
         detects: whether a file is of the kind, by its contents.
         read: returns what a file says; raises ValueError, KeyError, TypeError or IndexError if it is broken.
+        rough: names of facts that another kind of file has more exactly.
     """
 
     kind: str
     detects: Callable[[SiteFile], bool]
     read: Callable[[SiteFile], Found]
+    rough: frozenset[str] = frozenset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from models.ceph.growth import grown
 from models.ceph.mechanisms.releases import RELEASES
+from models.ceph.site import osds, pools
 from models.ceph.spec.spec import CephSpec
 from models.site import common, drive_times
 from models.site.kinds import COUNT, DRIVE_OR_NONE, PROTECTION, SIZE, choice, shards
@@ -57,19 +58,26 @@ def draft(site: Site) -> Tree:
         "hosts": {
             "count": site["hosts"],
             "drives": site["drives"],
-            "cores": common.cores(site),
+            "cores": _cores(site),
             "nic": site["nic"],
         },
         "osd": {"memory_target": site["memory"], **site.optional(threads="osd-threads")},
         "device": drive_times.device(site),
         "db": _database(site),
         **({"index": index} if (index := _index(site)) else {}),
-        "pools": {"data": site["protection"], "pg_num": _placement_groups(site, count * drives)},
+        "pools": _pools(site, count, count * drives),
         "stored": holdings,
     }
     tree = {name: part for name, part in tree.items() if isinstance(part, Known) or part}
     resharding = {"dynamic": derived(True, "Ceph's default: rgw_dynamic_resharding")}
     return {**tree, "buckets": {"shards": _shards(site), "resharding": resharding}}
+
+
+def _cores(site: Site) -> Known | Tree:
+    cores, threads = common.cores(site), site.get("threads-per-core")
+    if threads is None:
+        return cores
+    return {**({"count": cores} if isinstance(cores, Known) else cores), "threads_per_core": threads}
 
 
 def _gateways(site: Site) -> Tree:
@@ -107,6 +115,14 @@ def _database(site: Site) -> Tree:
     }
 
 
+def _pools(site: Site, hosts: int, osds_: int) -> Tree:
+    width = sum(shards(site["protection"].value))
+    index = site.optional(index_replicas="index-replicas")
+    few = max(width, index["index_replicas"].value if index else 3) > hosts
+    domain = {"failure_domain": derived("osd", f"{hosts} hosts are fewer than the parts of an object")} if few else {}
+    return {"data": site["protection"], **index, "pg_num": _placement_groups(site, osds_), **domain}
+
+
 def _placement_groups(site: Site, osds: int) -> Known:
     data, parity = shards(site["protection"].value)
     width = data + parity
@@ -131,5 +147,5 @@ def _shards(site: Site) -> Known:
     return site.derived("shards", shards_now, "dynamic resharding, 100,000 objects a shard")
 
 
-SETUP = Setup(_QUESTIONS, draft)
+SETUP = Setup(_QUESTIONS, draft, (*osds.READERS, *pools.READERS))
 """Questions and sections of a Ceph spec."""

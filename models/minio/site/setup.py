@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from models.minio.site.readers import READERS
 from models.minio.spec.layout import default_parity, set_size
 from models.minio.spec.presets import hosts as host_presets
 from models.site import common, drive_times
@@ -50,8 +51,21 @@ def draft(site: Site) -> Tree:
         "drives": {"count": site["drives"], **drive_times.drives(site, "commit")},
         "erasure": protection,
     }
-    return {**site.optional(release="release", pools="pools"), **tree}
+    return {**site.optional(release="release"), **tree, **_further_pools(site)}
 
 
-SETUP = Setup(_QUESTIONS, draft)
+def _further_pools(site: Site) -> Tree:
+    """Return the further pools, with the drives and the cores of the first."""
+    pools = site.get("pools")
+    if pools is None:
+        return {}
+    like = {"cores": site["cores"].value, "nic": site["nic"].value}
+    sections = [
+        {"hosts": {"count": pool["hosts"], **like}, "drives": {"count": pool["drives"], "preset": site["drive"].value}}
+        for pool in pools.value
+    ]
+    return {"pools": Known(sections, f"{pools.origin}; cores, network and kind of drives: as the first pool's")}
+
+
+SETUP = Setup(_QUESTIONS, draft, READERS)
 """Questions and sections of a MinIO spec."""

@@ -8,6 +8,7 @@ from models.site import common, drive_times
 from models.site.kinds import COUNT, PROTECTION, shards
 from models.site.known import Known, Tree, assumed, derived
 from models.site.setup import Question, Setup, Site
+from models.swift.site.readers import READERS
 from models.swift.spec.presets import hosts as host_presets
 from models.swift.spec.presets import proxies as proxy_presets
 
@@ -46,7 +47,8 @@ def draft(site: Site) -> Tree:
     rotational = drive_times.is_rotational(site["drive"].value)
     look_up = assumed("6ms", "two inodes of three are not cached", "2ms", "12ms")
     lookup = {"lookup": {"constant": look_up}} if rotational else {}
-    own_servers = assumed(1, "an object server for each drive, as Swift advises")
+    servers = site.get("servers-per-port") or assumed(1, "an object server for each drive, as Swift advises")
+    threads = derived(1, "Swift's default with servers_per_port") if servers.value else derived(20, "Swift's default")
     return {
         "workload": common.workload(site, buckets=site["buckets"]),
         "client": common.clients(site, count, timeout=assumed("60s", "that of common clients")),
@@ -65,8 +67,8 @@ def draft(site: Site) -> Tree:
             "zones": site["zones"],
             "cores": common.cores(site),
             "nic": site["nic"],
-            "servers_per_port": site.get("servers-per-port") or own_servers,
-            "threads": derived(1, "Swift's default with servers_per_port"),
+            "servers_per_port": servers,
+            "threads": threads,
             "internode": {"latency": site["latency"].noted("as between client and store")},
         },
         "drives": {"count": site["drives"], **drive_times.drives(site, "sync"), **lookup},
@@ -87,5 +89,5 @@ def draft(site: Site) -> Tree:
     }  # fmt: skip
 
 
-SETUP = Setup(_QUESTIONS, draft)
+SETUP = Setup(_QUESTIONS, draft, READERS)
 """Questions and sections of a Swift spec."""

@@ -174,3 +174,48 @@ def test_what_is_missing_is_read_from_a_terminal(capsys, monkeypatch, tmp_path):
     assert code == 0 and (spec.hosts.count, spec.drives.preset, spec.hosts.cores.count) == (6, "nvme", 16)
     assert "Cores of each storage host [16]: " in err and "Data drives" not in err
     assert re.search(r"  cores: 16 +# assumed", path.read_text())
+
+
+CORES = '{"lscpu": [{"field": "CPU(s):", "data": "48"}]}'
+TREE = """\
+ID  CLASS  WEIGHT   TYPE NAME       STATUS  REWEIGHT  PRI-AFF
+-1         9.00000  root default
+-3         6.00000      host a
+ 0    hdd  3.00000          osd.0       up   1.00000  1.00000
+ 1    hdd  3.00000          osd.1       up   1.00000  1.00000
+-5         3.00000      host b
+ 2    hdd  3.00000          osd.2       up   1.00000  1.00000
+-7         3.00000      host c
+ 3    hdd  3.00000          osd.3       up   1.00000  1.00000
+"""
+
+
+def test_files_give_what_they_have(capsys, tmp_path):
+    for name, text in (("cores.json", CORES), ("tree.txt", TREE)):
+        (tmp_path / name).write_text(text)
+    files = [argument for name in ("cores.json", "tree.txt") for argument in ("--from", str(tmp_path / name))]
+    more = ["--nic", "10Gbit/s", "--gateways", "1", "--objects", "1M", "--hosts", "4", *LOAD]
+    path = tmp_path / "ceph.yaml"
+    code, out, err = tailcast(capsys, "init", "ceph", *files, *more, "-o", str(path))
+    assert (code, out) == (0, "")
+    assert "cores.json is lscpu -J: cores\n" in err
+    assert "tree.txt is ceph osd tree: hosts, drives, drive.capacity, drive\n" in err
+    assert "note: hosts have 2, 1, 1 drives; a spec has equal hosts: 1 on each, 3 drives instead of 4" in err
+    assert "note: hosts is 4 given, 3 in tree.txt (ceph osd tree); the first is used" in err
+    text = path.read_text()
+    assert "# Note: hosts have 2, 1, 1 drives" in text
+    assert re.search(r"  cores: 48 +# file cores\.json: lscpu -J\n", text)
+    assert re.search(r"  capacity: 3299GB +# file tree\.txt: ceph osd tree\n", text)
+    assert load_spec(path).hosts.count == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [(None, "no such file"), ("", "its kind is not recognised; read are"), ('{"lscpu": [1]}', "looks like lscpu -J")],
+)
+def test_files_that_cannot_be_read_are_one_line(capsys, tmp_path, text, said):
+    path = tmp_path / "file"
+    if text is not None:
+        path.write_text(text)
+    code, out, err = tailcast(capsys, "init", "minio", "--from", str(path))
+    assert (code, out, len(err.splitlines())) == (2, "", 1) and said in err

@@ -1,0 +1,217 @@
+"""Reads which OSDs a Ceph cluster has: `ceph osd tree` (text and JSON), `ceph osd df tree` and `ceph osd metadata`.
+
+Formats: src/mon/OSDMonitor.cc and src/osd/OSDMap.cc (print_tree), src/mgr/DaemonServer.cc (osd df),
+OSD::_collect_metadata (src/osd/OSD.cc).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean
+from typing import Any
+
+from models.ceph.mechanisms.releases import RELEASES
+from models.site.hardware.lsblk import preset_of
+from models.site.reader import Facts, Found, Reader, SiteFile
+from models.site.uneven import even_hosts, mean_capacity
+
+_LINE = re.compile(
+    r"^\s*(?P<id>-?\d+)\s+(?:(?P<class>[a-z]\w*)\s+)?(?P<weight>\d+(?:\.\d+)?|-)\s+"
+    r"(?:(?P<type>[a-z]\w*) (?P<name>\S+)|(?P<osd>osd\.\d+)\s+(?P<status>up|down|DNE|destroyed)\b)"
+)
+_FLASH = "ssd", "nvme"
+
+
+@dataclass(frozen=True)
+class Osd:
+    """An OSD: its host, device class (empty: not known), size in bytes (0: not known), and whether it is up."""
+
+    host: str
+    device_class: str
+    size_bytes: float
+    is_up: bool = True
+
+
+def facts_of_osds(osds: Sequence[Osd]) -> Found:
+    """Return the hosts and data drives of a cluster: those of the device class with most bytes.
+
+    Flash next to hard disks is taken as the index pool's.
+
+    Raises:
+        ValueError: there are no OSDs.
+    """
+    sizes: Counter[str] = Counter()
+    for osd in osds:
+        sizes[osd.device_class] += int(osd.size_bytes) or 1
+    data_class = max(sizes, key=lambda name: sizes[name], default="")
+    data = [osd for osd in osds if osd.device_class == data_class]
+    counts = Counter(osd.host for osd in data)
+    facts, notes = even_hosts(list(counts.values()))
+    of_capacity, about_capacity = mean_capacity([osd.size_bytes for osd in data if osd.size_bytes])
+    facts |= of_capacity
+    notes += about_capacity
+    facts |= _kind(data_class)
+    if data_class == "ssd":
+        notes.append("the device class ssd does not say whether drives are of the kind nvme or sata-ssd")
+    for name in sorted(sizes.keys() - {data_class}):
+        others = Counter(osd.host for osd in osds if osd.device_class == name)
+        each = max(1, round(sum(others.values()) / len(counts)))
+        if name in _FLASH and data_class == "hdd" and "index-drives" not in facts:
+            facts["index-drives"] = each
+            notes.append(f"{sum(others.values())} OSDs of class {name} are taken as the index pool's, {each} a host")
+        else:
+            notes.append(f"{sum(others.values())} OSDs of class {name or 'unknown'} are left out")
+    if down := sum(not osd.is_up for osd in osds):
+        notes.append(f"{down} of {len(osds)} OSDs are down; the spec has them, as in a healthy cluster")
+    return Found(facts, tuple(notes))
+
+
+def _kind(device_class: str) -> Facts:
+    presets = {"hdd": "hdd-7k2", "nvme": "nvme"}
+    return {"drive": presets[device_class]} if device_class in presets else {}
+
+
+def read_tree(file: SiteFile) -> Found:
+    """Return what `ceph osd tree` in JSON says, or `ceph osd df tree`, which has sizes and fill."""
+    nodes = {node["id"]: node for node in file.fields["nodes"]}
+    host_of = {
+        child: str(node["name"])
+        for node in nodes.values()
+        if node["type"] == "host"
+        for child in node.get("children", ())
+    }
+    osds = [
+        Osd(host_of.get(number, ""), str(node.get("device_class", "")), _size(node), node.get("status", "up") == "up")
+        for number, node in nodes.items()
+        if node["type"] == "osd"
+    ]
+    is_df = "summary" in file.fields
+    if not host_of:
+        if not is_df:
+            raise ValueError("it has no hosts")
+        facts, notes = mean_capacity([osd.size_bytes for osd in osds if osd.size_bytes])
+        return Found(facts, (*notes, "it has no hosts; those are in ceph osd df tree"))
+    found = facts_of_osds(osds)
+    return Found(found.facts, (*found.notes, *_fill(list(nodes.values())))) if is_df else found
+
+
+def _size(node: Mapping[str, Any]) -> float:
+    """Return the size of an OSD in bytes: as it is, or its weight in CRUSH, which is in TiB by default."""
+    return 1024.0 * node["kb"] if node.get("kb") else float(node.get("crush_weight", 0)) * 2**40
+
+
+def _fill(nodes: Iterable[Mapping[str, Any]]) -> list[str]:
+    osds = [node for node in nodes if node["type"] == "osd" and node.get("kb")]
+    if not osds:
+        return []
+    fills = [100 * node["kb_used"] / node["kb"] for node in osds]
+    notes = [f"OSDs are {min(fills):.0f} to {max(fills):.0f} % full, {mean(fills):.0f} on average"]
+    groups = [int(node["pgs"]) for node in osds if "pgs" in node]
+    if groups and max(groups) > 1.2 * mean(groups):
+        notes.append(
+            f"OSDs have {min(groups)} to {max(groups)} placement groups, {mean(groups):.0f} on average; the model "
+            "distributes them at random, not as they are"
+        )
+    return notes
+
+
+def read_tree_text(file: SiteFile) -> Found:
+    """Return what `ceph osd tree` says as text; before Luminous it has no device classes."""
+    host, osds, seen = "", [], set[str]()
+    for line in file.text.splitlines():
+        match = _LINE.match(line)
+        if match is None:
+            continue
+        if match["osd"]:
+            if match["osd"] not in seen:
+                weight = 0.0 if match["weight"] == "-" else float(match["weight"])
+                osds.append(Osd(host, match["class"] or "", weight * 2**40, match["status"] == "up"))
+            seen.add(match["osd"])
+        elif match["type"] == "host":
+            host = match["name"]
+        else:
+            host = "" if match["type"] == "root" else host
+    return facts_of_osds(osds)
+
+
+def read_metadata(file: SiteFile) -> Found:
+    """Return what `ceph osd metadata` says: hosts, drives, databases and release."""
+    return metadata_facts(file.items)
+
+
+def metadata_facts(daemons: Sequence[Mapping[str, Any]]) -> Found:
+    """Return the facts in the metadata of OSDs."""
+    known = [each for each in daemons if each.get("hostname")]
+    osds = [Osd(str(each["hostname"]), _class(each), float(each.get("bluestore_bdev_size", 0))) for each in known]
+    found = facts_of_osds(osds)
+    facts, notes = dict(found.facts), list(found.notes)
+    classes = Counter(_class(each) for each in known)
+    data = [each for each in known if _class(each) == max(classes, key=lambda name: classes[name])]
+    if all("nvme" in str(each.get("bluestore_bdev_devices", each.get("devices", ""))) for each in data):
+        facts["drive"] = "nvme"
+        notes = [note for note in notes if not note.startswith("the device class ssd")]
+    facts |= _database(data)
+    releases = {match[1] for each in known if (match := re.search(r"\) (\w+) \(", str(each.get("ceph_version"))))}
+    facts |= {"release": max(releases, key=_age)} if releases & set(RELEASES) else {}
+    if len(releases) > 1:
+        notes.append(f"OSDs have the releases {', '.join(sorted(releases))}; the newest is used")
+    return Found(facts, tuple(notes))
+
+
+def _age(release: str) -> int:
+    return [*RELEASES].index(release) if release in [*RELEASES] else -1
+
+
+def _class(each: Mapping[str, Any]) -> str:
+    named = each.get("default_device_class") or each.get("bluestore_bdev_type")
+    if named:
+        return str(named)
+    rotational = each.get("bluestore_bdev_rotational", each.get("rotational"))
+    return {"1": "hdd", "0": "ssd"}.get(str(rotational), "")
+
+
+def _database(daemons: Sequence[Mapping[str, Any]]) -> Facts:
+    """Return the databases that are on devices of their own."""
+    own = [each for each in daemons if str(each.get("bluefs_dedicated_db")) == "1"]
+    if not own:
+        return {"db": "none"}
+    devices = {(each["hostname"], str(each.get("bluefs_db_devices"))) for each in own}
+    names = [device for _, device in devices]
+    is_nvme = any("nvme" in name for name in names) or any(each.get("bluefs_db_type") == "nvme" for each in own)
+    facts: Facts = {"db": preset_of(str(own[0].get("bluefs_db_rotational")) == "1", is_nvme)}
+    if "None" not in names:
+        facts["db-drives"] = max(1, round(len(devices) / len({each["hostname"] for each in own})))
+    sizes = [float(each["bluefs_db_size"]) for each in own if each.get("bluefs_db_size")]
+    if sizes:
+        facts["db-size"] = f"{max(1, round(mean(sizes) / 1e9))}GB"
+    return facts
+
+
+def _has_nodes(file: SiteFile) -> bool:
+    nodes = file.fields.get("nodes")
+    return isinstance(nodes, list) and any(isinstance(node, Mapping) and node.get("type") == "osd" for node in nodes)
+
+
+READERS = (
+    Reader("ceph osd df tree -f json", lambda file: _has_nodes(file) and "summary" in file.fields, read_tree),
+    Reader("ceph osd tree -f json", _has_nodes, read_tree),
+    Reader(
+        "ceph osd tree",
+        lambda file: (
+            bool(re.search(r"^\s*ID\s.*WEIGHT\s+TYPE[ _]NAME", file.text, re.MULTILINE)) and "%USE" not in file.text
+        ),
+        read_tree_text,
+    ),
+    Reader(
+        "ceph osd metadata -f json",
+        lambda file: (
+            any("hostname" in each and "osd_objectstore" in each for each in file.items)
+            or any("bluestore_bdev_type" in each for each in file.items)
+        ),
+        read_metadata,
+    ),
+)
+"""The readers of OSDs."""

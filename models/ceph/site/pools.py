@@ -1,0 +1,200 @@
+"""Reads the pools, objects and buckets of a Ceph cluster, its services and options, and `ceph report`, which has most.
+
+Formats: src/osd/osd_types.cc (pg_pool_t::dump), src/mon/PGMap.cc, src/rgw/driver/rados/rgw_bucket.cc (bucket stats),
+src/mon/ConfigMonitor.cc (config dump).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from models.ceph.mechanisms.redundancy import STRIPE_UNIT_BYTES
+from models.ceph.site.osds import metadata_facts
+from models.site.reader import Facts, Found, Reader, SiteFile
+from traces.spec.units import binary_size
+
+_REPLICATED, _ERASURE = 1, 3
+_ROUGH = frozenset({"objects", "stored-size"})
+_STRIPED = "RADOS objects are counted as objects, although those above 4 MiB are several"
+
+
+def _data_pool(pools: Iterable[Mapping[str, Any]], name: str) -> Mapping[str, Any] | None:
+    """Return the pool that the objects of buckets are in: by its name, or the largest one."""
+    named = [pool for pool in pools if str(pool[name]).endswith("buckets.data")]
+    others = [pool for pool in pools if not re.search(r"\.mgr|health_metrics|\.index|\.meta|\.log|control", pool[name])]
+    return max(named or others, key=lambda pool: pool.get("pg_num", 0), default=None)
+
+
+def pool_facts(pools: Sequence[Mapping[str, Any]], profiles: Mapping[str, Mapping[str, Any]]) -> Found:
+    """Return protection and placement groups of the data pool, and the replicas of the index.
+
+    Raises:
+        ValueError: there is no data pool.
+    """
+    data = _data_pool(pools, "pool_name")
+    if data is None:
+        raise ValueError("it has no pool for data")
+    facts: Facts = {"placement-groups": int(data["pg_num"])}
+    notes = [f"the data are in the pool {data['pool_name']}"]
+    size = int(data["size"])
+    if int(data.get("type", _REPLICATED)) == _ERASURE or data.get("erasure_code_profile"):
+        profile = profiles.get(str(data.get("erasure_code_profile")), {})
+        k = int(profile.get("k", 0)) or round(int(data.get("stripe_width", 0)) / STRIPE_UNIT_BYTES)
+        if not 0 < k < size:
+            raise ValueError(f"pool {data['pool_name']}: its erasure code is not known; it is in ceph osd dump")
+        facts["protection"] = f"ec {k}+{size - k}"
+    else:
+        facts["protection"] = f"replica {size}"
+    index = [int(pool["size"]) for pool in pools if str(pool["pool_name"]).endswith("buckets.index")]
+    if index:
+        facts["index-replicas"] = max(index)
+    return Found(facts, tuple(notes))
+
+
+def read_pools(file: SiteFile) -> Found:
+    """Return what `ceph osd pool ls detail` says."""
+    return pool_facts(file.items, {})
+
+
+def read_dump(file: SiteFile) -> Found:
+    """Return what `ceph osd dump` says of pools."""
+    return pool_facts(file.fields["pools"], file.fields.get("erasure_code_profiles", {}))
+
+
+def read_df(file: SiteFile) -> Found:
+    """Return what `ceph df detail` says of the data pool."""
+    data = _data_pool(file.fields["pools"], "name")
+    if data is None:
+        raise ValueError("it has no pool for data")
+    stats = data["stats"]
+    return _holdings(float(stats["objects"]), float(stats.get("stored", stats.get("bytes_used", 0))))
+
+
+def _holdings(objects: float, total_bytes: float) -> Found:
+    if not objects:
+        return Found({}, ("the cluster is empty",))
+    size = max(1, round(total_bytes / objects))
+    return Found({"objects": int(objects), "stored-size": f"{size}B"}, (_STRIPED,))
+
+
+def read_status(file: SiteFile) -> Found:
+    """Return what `ceph -s` says in JSON: gateways and objects."""
+    group = file.fields["pgmap"]
+    found = _holdings(float(group.get("num_objects", 0)), float(group.get("data_bytes", 0)))
+    daemons = file.fields.get("servicemap", {}).get("services", {}).get("rgw", {}).get("daemons", {})
+    gateways = len([name for name in daemons if name != "summary"])
+    return Found({**found.facts, **({"gateways": gateways} if gateways else {})}, found.notes)
+
+
+_COUNT = r"(\d+(?:\.\d+)?)\s*([kMGT]?) objects"
+_UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_BYTES = {"B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40, "PiB": 50}
+
+
+def read_status_text(file: SiteFile) -> Found:
+    """Return what `ceph -s` says as text: gateways and objects."""
+    facts: Facts = {}
+    notes: tuple[str, ...] = ()
+    if match := re.search(rf"objects:\s+{_COUNT}, (\d+(?:\.\d+)?) (\w+)", file.text):
+        objects = float(match[1]) * _UNITS[match[2]]
+        found = _holdings(objects, float(match[3]) * 2 ** _BYTES[match[4]])
+        facts, notes = dict(found.facts), found.notes
+    if match := re.search(r"^\s*rgw:\s+(\d+) daemons? active", file.text, re.MULTILINE):
+        facts["gateways"] = int(match[1])
+    return Found(facts, notes)
+
+
+def read_config(file: SiteFile) -> Found:
+    """Return the options of `ceph config dump` that matter: memory and threads of OSDs.
+
+    An option without a mask comes first; those of single hosts, daemons or classes are left out.
+    """
+    options = {each["name"]: str(each["value"]) for each in file.items if not each.get("mask") and _is_general(each)}
+    masked = {each["name"] for each in file.items if each.get("mask") or not _is_general(each)}
+    facts: Facts = {}
+    if "osd_memory_target" in options:
+        facts["memory"] = binary_size(int(float(options["osd_memory_target"])))
+    shards = [options.get(f"osd_op_num_{name}") for name in ("shards", "threads_per_shard")]
+    if all(shards):
+        facts["osd-threads"] = int(str(shards[0])) * int(str(shards[1]))
+    left = sorted(masked & {"osd_memory_target", "osd_op_num_shards", "osd_op_num_threads_per_shard"} - options.keys())
+    notes = [f"{name} differs between OSDs; it is left out" for name in left]
+    return Found(facts, tuple(notes))
+
+
+def _is_general(option: Mapping[str, Any]) -> bool:
+    return option.get("section") in ("global", "osd")
+
+
+def read_buckets(file: SiteFile) -> Found:
+    """Return what `radosgw-admin bucket stats` says: buckets, their objects and index shards."""
+    buckets = file.items or [file.fields]
+    used = [bucket["usage"]["rgw.main"] for bucket in buckets if "rgw.main" in bucket.get("usage", {})]
+    objects = sum(int(usage["num_objects"]) for usage in used)
+    total_bytes = sum(int(usage.get("size", usage.get("size_actual", 0))) for usage in used)
+    if not objects:
+        raise ValueError("no bucket of it has objects")
+    facts: Facts = {"buckets": len(used), "objects": objects, "stored-size": f"{max(1, round(total_bytes / objects))}B"}
+    shards = [int(bucket["num_shards"]) or 1 for bucket in buckets if "num_shards" in bucket]
+    notes = []
+    if shards:
+        facts["shards"] = round(sum(shards) / len(shards))
+    largest = max(int(usage["num_objects"]) for usage in used)
+    if largest > 2 * objects / len(used):
+        notes.append(
+            f"the largest bucket has {largest:,} of {objects:,} objects; a spec has equal buckets with the mean number "
+            "of index shards"
+        )
+    return Found(facts, tuple(notes))
+
+
+def read_report(file: SiteFile) -> Found:
+    """Return what `ceph report` says of OSDs and pools."""
+    fields = file.fields
+    osds = metadata_facts(fields.get("osd_metadata") or ())
+    osdmap = fields["osdmap"]
+    pools = pool_facts(osdmap["pools"], osdmap.get("erasure_code_profiles", {}))
+    total = (fields.get("pool_sum") or {}).get("stat_sum", {})
+    held = _holdings(float(total.get("num_objects", 0)), float(total.get("num_bytes", 0)))
+    return Found({**osds.facts, **pools.facts, **held.facts}, (*osds.notes, *pools.notes, *held.notes))
+
+
+def _is_status(file: SiteFile) -> bool:
+    return isinstance(file.fields.get("pgmap"), Mapping) and "osdmap" in file.fields
+
+
+READERS = (
+    Reader(
+        "ceph report",
+        lambda file: isinstance(file.fields.get("osdmap"), Mapping) and "osd_metadata" in file.fields,
+        read_report,
+        _ROUGH,
+    ),
+    Reader("ceph -s -f json", _is_status, read_status, _ROUGH),
+    Reader(
+        "ceph -s",
+        lambda file: bool(re.search(r"^\s+health: HEALTH_", file.text, re.MULTILINE)) and "services:" in file.text,
+        read_status_text,
+        _ROUGH,
+    ),
+    Reader("ceph osd dump -f json", lambda file: "erasure_code_profiles" in file.fields, read_dump),
+    Reader("ceph df detail -f json", lambda file: {"stats", "pools"} <= file.fields.keys(), read_df, _ROUGH),
+    Reader(
+        "ceph osd pool ls detail -f json",
+        lambda file: any({"pool_name", "pg_num"} <= each.keys() for each in file.items),
+        read_pools,
+    ),
+    Reader(
+        "ceph config dump -f json",
+        lambda file: bool(file.items) and all({"section", "name", "value"} <= each.keys() for each in file.items),
+        read_config,
+    ),
+    Reader(
+        "radosgw-admin bucket stats",
+        lambda file: any({"bucket", "usage"} <= each.keys() for each in (*file.items, file.fields)),
+        read_buckets,
+    ),
+)
+"""The readers of pools, objects, buckets, services and options."""

@@ -1,0 +1,158 @@
+"""Reads what a MinIO cluster is: `mc admin info --json`, MINIO_* environments, and docker-compose files.
+
+Formats: madmin-go (info-commands.go: InfoMessage), and docs of MINIO_VOLUMES and MINIO_STORAGE_CLASS_STANDARD.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from models.site.reader import Facts, Found, Reader, SiteFile
+from models.site.uneven import even_hosts, mean_capacity
+
+_ELLIPSIS = re.compile(r"\{(\d+)\.\.\.(\d+)\}")
+_VARIABLE = re.compile(r"^\s*(?:export\s+)?(MINIO_[A-Z_]+)=(.*)$", re.MULTILINE)
+_VOLUMES = "MINIO_VOLUMES", "MINIO_ENDPOINTS", "MINIO_ARGS"
+
+
+def _with_further(pools: Sequence[tuple[Facts, list[str]]]) -> tuple[Facts, list[str]]:
+    """Return the facts of the first pool, with the further ones as `pools`."""
+    (facts, _), *further = pools
+    notes = [f"pool {number}: {note}" if further else note for number, (_, own) in enumerate(pools) for note in own]
+    others: list[Mapping[str, object]] = [{"hosts": pool["hosts"], "drives": pool["drives"]} for pool, _ in further]
+    return {**facts, **({"pools": others} if others else {})}, notes
+
+
+def read_info(file: SiteFile) -> Found:
+    """Return what `mc admin info` says: pools with hosts and drives, erasure sets, release, capacity."""
+    info = file.fields.get("info") or file.fields
+    servers, backend = info["servers"], info.get("backend", {})
+    pools: dict[int, Counter[str]] = {}
+    sizes = []
+    offline = 0
+    for server in servers:
+        drives = server.get("drives") or server.get("disks") or ()
+        offline += server.get("state") != "online"
+        for drive in drives:
+            pools.setdefault(int(drive.get("pool_index", 0)), Counter())[str(server["endpoint"])] += 1
+            sizes += [float(drive["totalspace"])] if drive.get("totalspace") else []
+    facts, notes = _with_further([even_hosts([*counts.values()]) for _, counts in sorted(pools.items())])
+    of_capacity, about = mean_capacity(sizes)
+    facts |= of_capacity
+    notes += about
+    if offline:
+        notes.append(f"{offline} of {len(servers)} servers are offline; those without drives are left out")
+    if per_set := backend.get("totalDrivesPerSet"):
+        facts["set-size"] = int(per_set[0])
+    if "standardSCParity" in backend:
+        facts["parity"] = int(backend["standardSCParity"])
+    releases = sorted({str(server.get("version", ""))[:10] for server in servers})
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", releases[-1]):
+        facts["release"] = releases[-1]
+    if len(releases) > 1:
+        notes.append(f"servers have the releases {', '.join(releases)}; the newest is used")
+    objects = int((info.get("objects") or {}).get("count") or 0)
+    return Found({**facts, **({"objects": objects} if objects else {})}, tuple(notes))
+
+
+def _expanded(text: str) -> int:
+    """Return the number of names that a text with ellipses stands for."""
+    number = 1
+    for first, last in _ELLIPSIS.findall(text):
+        number *= int(last) - int(first) + 1
+    return number
+
+
+def _pools(volumes: Iterable[str]) -> Iterator[tuple[Facts, list[str]]]:
+    """Yield the pools of the arguments of a server: each with ellipses is one, the others together are one."""
+    plain = []
+    for each in volumes:
+        if not _ELLIPSIS.search(each):
+            plain.append(each)
+            continue
+        host, path = _parts(each)
+        yield even_hosts([_expanded(path)] * _expanded(host))
+    if plain:
+        yield even_hosts([*Counter(_parts(each)[0] for each in plain).values()])
+
+
+def _parts(volume: str) -> tuple[str, str]:
+    """Return the host of a volume, empty if it is a folder, and its path."""
+    match = re.fullmatch(r"https?://([^/]+)(/.*)?", volume)
+    return (match[1], match[2] or "") if match else ("", volume)
+
+
+def _facts(volumes: Sequence[str], variables: Mapping[str, str]) -> Found:
+    facts: Facts = {}
+    notes: list[str] = []
+    if volumes:
+        facts, notes = _with_further(list(_pools(volumes)))
+    if match := re.fullmatch(r"EC:(\d+)", variables.get("MINIO_STORAGE_CLASS_STANDARD", "")):
+        facts["parity"] = int(match[1])
+    if (size := variables.get("MINIO_ERASURE_SET_DRIVE_COUNT", "")).isdigit():
+        facts["set-size"] = int(size)
+    if not facts:
+        raise ValueError("it has neither volumes nor a storage class")
+    return Found(facts, tuple(notes))
+
+
+def read_environment(file: SiteFile) -> Found:
+    """Return what a file with MINIO_* variables says, such as /etc/default/minio."""
+    variables = {name: value.split(" #")[0].strip().strip("\"'") for name, value in _VARIABLE.findall(file.text)}
+    volumes = next((variables[name] for name in _VOLUMES if name in variables), "")
+    return _facts([each for each in volumes.split() if not each.startswith("-")], variables)
+
+
+def _services(file: SiteFile) -> list[Mapping[str, Any]]:
+    """Return the services of a docker-compose file that are MinIO servers."""
+    try:
+        data = yaml.safe_load(file.text)
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return []
+    services = data.get("services") if isinstance(data, Mapping) else None
+    found = [each for each in services.values() if isinstance(each, Mapping)] if isinstance(services, Mapping) else []
+    return [each for each in found if re.search(r"\bminio\b", str(each.get("image", ""))) and _arguments(each)]
+
+
+def _arguments(service: Mapping[str, Any]) -> list[str]:
+    """Return the volumes of a service's command."""
+    command = service.get("command") or ()
+    words = command.split() if isinstance(command, str) else [str(each) for each in command]
+    if "server" not in words:
+        return []
+    after = words[words.index("server") + 1 :]
+    return [word for word in after if re.match(r"https?://|/", word.strip("\"'"))]
+
+
+def read_compose(file: SiteFile) -> Found:
+    """Return what the MinIO services of a docker-compose file say."""
+    services = _services(file)
+    variables: dict[str, str] = {}
+    for service in services:
+        environment = service.get("environment") or {}
+        if isinstance(environment, Mapping):
+            variables |= {str(name): str(value) for name, value in environment.items()}
+        else:
+            variables |= dict(str(each).partition("=")[::2] for each in environment)
+    commands = {tuple(word.strip("\"'") for word in _arguments(service)) for service in services}
+    found = _facts(max(commands, key=len), variables)
+    notes = ["its services are taken as hosts of their own"] if len(services) > 1 else []
+    return Found(found.facts, (*found.notes, *notes))
+
+
+def _is_info(file: SiteFile) -> bool:
+    info = file.fields.get("info", file.fields)
+    return isinstance(info, Mapping) and isinstance(info.get("servers"), list)
+
+
+READERS = (
+    Reader("mc admin info --json", _is_info, read_info),
+    Reader("docker-compose", lambda file: bool(_services(file)), read_compose),
+    Reader("environment of MinIO", lambda file: bool(_VARIABLE.search(file.text)), read_environment),
+)
+"""The readers of MinIO."""

@@ -1,0 +1,68 @@
+"""Reads what a Swift cluster is: the text of `swift-ring-builder object.builder` (swift/cli/ringbuilder.py)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from math import log2
+
+from models.site.reader import Facts, Found, Reader, SiteFile
+from models.site.uneven import even_hosts
+
+_HEAD = re.compile(
+    r"^\s*(\d+) partitions, ([\d.]+) replicas, (\d+) regions?, (\d+) zones?, (\d+) devices?", re.MULTILINE
+)
+_DEVICE = re.compile(
+    r"^\s*\d+\s+(?P<region>\d+)\s+(?P<zone>\d+)\s+"
+    r"(?:(?P<ip>\S+):(?P<port>\d+)\s+\S+:\d+|(?P<old_ip>\S+)\s+(?P<old_port>\d+)\s+\S+\s+\d+)\s+"
+    r"(?P<name>\S+)\s+(?P<weight>[\d.]+)\s+(?P<partitions>\d+)\b",
+    re.MULTILINE,
+)
+_MOST_REPLICAS = 5
+
+
+def read_ring(file: SiteFile) -> Found:
+    """Return hosts, drives, zones, partitions and replicas of a ring.
+
+    Raises:
+        ValueError: the ring has no devices.
+    """
+    head = _HEAD.search(file.text)
+    devices = list(_DEVICE.finditer(file.text))
+    if head is None or not devices:
+        raise ValueError("it has no devices")
+    hosts = Counter(device["ip"] or device["old_ip"] for device in devices)
+    facts, notes = even_hosts([*hosts.values()])
+    facts["zones"] = len({(device["region"], device["zone"]) for device in devices})
+    facts["part-power"] = round(log2(int(head[1])))
+    facts |= _servers(devices)
+    replicas = float(head[2])
+    if replicas > _MOST_REPLICAS:
+        notes.append(f"{replicas:g} replicas are fragments of an erasure code, whose k and m the ring does not say")
+    else:
+        facts["protection"] = f"replica {max(1, round(replicas))}"
+        if replicas != round(replicas):
+            notes.append(f"{replicas:g} replicas are taken as {round(replicas)}")
+    weights = [float(device["weight"]) for device in devices]
+    if max(weights) > 1.1 * min(weights):
+        notes.append(
+            f"devices have weights from {min(weights):g} to {max(weights):g}; a spec has equal drives, so that heavier "
+            "ones get more requests is lost"
+        )
+    if int(head[3]) > 1:
+        notes.append(f"{head[3]} regions are taken as zones, without the latency between them")
+    return Found(facts, tuple(notes))
+
+
+def _servers(devices: list[re.Match[str]]) -> Facts:
+    """Return whether each drive has object servers of its own: a port for each drive of a host."""
+    ports: dict[str, set[str]] = {}
+    for device in devices:
+        ports.setdefault(device["ip"] or device["old_ip"], set()).add(device["port"] or device["old_port"])
+    drives = Counter(device["ip"] or device["old_ip"] for device in devices)
+    own = all(len(of_host) == drives[host] for host, of_host in ports.items())
+    return {"servers-per-port": 1 if own and max(drives.values()) > 1 else 0} if max(drives.values()) > 1 else {}
+
+
+READERS = (Reader("swift-ring-builder", lambda file: bool(_HEAD.search(file.text)), read_ring),)
+"""The reader of rings."""
