@@ -89,7 +89,7 @@ def command(
             "--timeout",
             metavar="TIME",
             parser=duration,
-            help=f"Timeout of an attempt (default: {_DEFAULT.timeout_s:g}s).",
+            help=f"Timeout of an attempt, with --mount of a request (default: {_DEFAULT.timeout_s:g}s).",
             show_default=False,
         ),
     ] = _DEFAULT.timeout_s,
@@ -164,8 +164,8 @@ def command(
     """Issue the requests of a trace to a real store, and record their outcomes.
 
     The requests use new buckets, which are removed afterwards; nothing else on the store is touched. With --mount, they
-    are calls on files below a new folder: PUT creates, writes and closes a file, GET opens and reads it, HEAD is stat,
-    DELETE is unlink, LIST reads a folder; their timeouts are those of the file system. If all requests
+    are calls on files below a new folder: those of file systems, and of S3 as calls on whole files (PUT creates, writes
+    and closes a file, GET opens and reads it, HEAD is stat, DELETE is unlink, LIST reads a folder). If all requests
     fail, or the store does not respond at the end, the exit code is 1.
     Retries, hedged requests and multipart uploads: --set client.retry.retries=2 --set client.hedge.after=p95
     --set client.multipart.part_size=16MiB, or --policy SPEC.yaml.

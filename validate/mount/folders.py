@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,9 +9,12 @@ from pathlib import Path
 from typing import Protocol
 
 from traces.errors import InputError
+from validate.mount.bounded import within
 from validate.mount.mount_path import MountPoint
-from validate.s3.account import DataPath
-from validate.s3.preload import write_each
+from validate.s3.account import Reached
+from validate.s3.preload import Contents, Stored, write_each
+
+_REMOVED_WITHIN_S = 60.0
 
 
 class Record(Protocol):
@@ -22,62 +24,45 @@ class Record(Protocol):
         """Record a name."""
 
 
-class Contents(Protocol):
-    """The contents of files."""
-
-    def parts(self, key: str, size_bytes: int) -> list[memoryview]:
-        """Return those of a file."""
-
-
-class Stored(Protocol):
-    """A file that must exist before a replay."""
-
-    @property
-    def bucket(self) -> str: ...
-
-    @property
-    def key(self) -> str: ...
-
-    @property
-    def size_bytes(self) -> int: ...
-
-
 class Folders:
-    """Folders made for one replay, in the place of buckets.
+    """Folders made for one replay, in the place of buckets. A call that hangs is given up after `limit_s`.
 
     Attributes:
         names: the folder for each bucket of the trace, relative to the mount.
         server: type of the file system.
     """
 
-    def __init__(self, mount: MountPoint, record: Record, written: Mapping[str, Iterable[str]]):
-        self._mount, self._record, self._written = mount, record, written
+    def __init__(self, mount: MountPoint, record: Record, presupposed: Mapping[str, Sequence[str]], limit_s: float):
+        self._mount, self._record, self._presupposed, self._limit_s = mount, record, presupposed, limit_s
         self.names: dict[str, str] = {}
         self.server: str | None = mount.file_system
 
     def create(self, wanted: Sequence[str]) -> None:
-        """Make ``tailcast-<random>-0`` with a folder for each bucket, and the folders of all keys.
+        """Make ``tailcast-<random>-0`` with a folder for each bucket, and the folders that the trace presupposes.
 
         Raises:
-            InputError: the file system refuses.
+            InputError: the file system refuses, or does not respond.
         """
         top = f"tailcast-{secrets.token_hex(8)}-0"
         self._record.add(top)
         try:
-            (self._mount.folder / top).mkdir()
+            self._make(self._mount.folder / top)
             for number, bucket in enumerate(wanted):
                 self.names[bucket] = f"{top}/{number}"
-                self._path(bucket).mkdir()
-                for folder in _folders_of(self._written.get(bucket, ())):
-                    (self._path(bucket) / folder).mkdir()
+                self._make(self._path(bucket))
+                for folder in self._presupposed.get(bucket, ()):
+                    self._make(self._path(bucket) / folder)
         except OSError as error:
             raise InputError(f"{self._mount.folder}: {self._mount.explain(error)}") from error
+
+    def _make(self, path: Path) -> None:
+        within(self._limit_s, path.mkdir)
 
     def _path(self, bucket: str) -> Path:
         return self._mount.folder / self.names[bucket]
 
     def preload(
-        self, path: DataPath, objects: Sequence[Stored], payload: Contents, progress: Callable[[int], None]
+        self, path: Reached, objects: Sequence[Stored], payload: Contents, progress: Callable[[int], None]
     ) -> None:
         """Write the files, several at a time, and drop their pages from the page cache: others have written them.
 
@@ -95,55 +80,45 @@ class Folders:
         write_each(objects, write, progress)
 
     def remove(self, written: Mapping[str, Iterable[str]]) -> list[str]:
-        """Remove the files of the given keys, then the folders.
+        """Remove what is in the folder made for this replay, and the folder.
 
         Returns:
-            A line with the reason if something could not be removed; a folder with foreign files is kept.
+            A line with the reason if something could not be removed.
         """
-        try:
-            for bucket in self.names:
-                keys = list(written.get(bucket, ()))
-                for key in keys:
-                    (self._path(bucket) / key).unlink(missing_ok=True)
-                for folder in reversed(_folders_of(keys)):
-                    _remove_folder(self._path(bucket) / folder)
-                _remove_folder(self._path(bucket))
-            for top in {name.partition("/")[0] for name in self.names.values()}:
-                _remove_folder(self._mount.folder / top)
-        except OSError as error:
-            return [f"{error.filename} could not be removed: {self._mount.explain(error)}"]
+        for top in {name.partition("/")[0] for name in self.names.values()}:
+            try:
+                remove_tree(self._mount.folder, top, self._limit_s)
+            except FileNotFoundError:
+                pass
+            except OSError as error:
+                where = error.filename or self._mount.folder / top
+                return [f"{where} could not be removed: {self._mount.explain(error)}"]
         return []
 
 
-def remove_tree(mount: Path, name: str) -> int:
+def remove_tree(mount: Path, name: str, limit_s: float = _REMOVED_WITHIN_S) -> int:
     """Remove a folder of a mount with all that is in it, and return how many files there were.
 
+    Args:
+        mount: folder that it is in.
+        name: of the folder.
+        limit_s: seconds that one call may take.
+
     Raises:
-        OSError: it is not there, is a link, or cannot be removed.
+        OSError: it is not there, is a link, cannot be removed, or the file system does not respond.
     """
     top = mount / name
-    if top.is_symlink():
+    if within(limit_s, top.is_symlink):
         raise OSError("it is a link")
     count = 0
-    for entry in list(os.scandir(top)):
-        if entry.is_dir(follow_symlinks=False):
-            count += remove_tree(top, entry.name)
+    for entry in within(limit_s, lambda: [(each, each.is_dir(follow_symlinks=False)) for each in os.scandir(top)]):
+        if entry[1]:
+            count += remove_tree(top, entry[0].name, limit_s)
         else:
-            Path(entry.path).unlink()
+            within(limit_s, Path(entry[0].path).unlink)
             count += 1
-    top.rmdir()
+    within(limit_s, top.rmdir)
     return count
-
-
-def _folders_of(keys: Iterable[str]) -> list[str]:
-    """Return the folders of keys, each after the one that it is in."""
-    found = {"/".join(parts[:n]) for key in keys for parts in [key.split("/")] for n in range(1, len(parts))}
-    return sorted(found, key=lambda folder: (folder.count("/"), folder))
-
-
-def _remove_folder(path: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        path.rmdir()
 
 
 def _drop_pages(path: Path) -> None:

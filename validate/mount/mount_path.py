@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from traces.errors import InputError
+from traces.operations import ops_that
+from validate.mount.bounded import within
 from validate.mount.file_calls import FileCall, perform
 from validate.s3.account import CancellablePath, Response
-from validate.s3.body_check import ExpectedBody
 
 MOUNT = "mount"
 """The name of this data path."""
@@ -54,57 +55,45 @@ def _mount_of(folder: Path) -> tuple[Path, str]:
 
 
 class MountPath:
-    """A `DataPath` of files: a bucket is a folder below the mount, a key the path of a file in it.
+    """A mount as what a replay reaches: a bucket is a folder below the mount, a key the path of a file in it.
 
-    Calls on files cannot be given up: no attempt has a timeout, and none is cancelled.
+    Calls on files cannot be cancelled. Its own calls, before and after a loop, are left behind after `limit_s`.
     """
 
-    def __init__(self, mount: MountPoint):
-        self._mount = mount
+    def __init__(self, mount: MountPoint, limit_s: float):
+        self._mount, self._limit_s = mount, limit_s
         self.cancellable: CancellablePath | None = None
         self.facts = {"name": MOUNT, "version": platform.release(), "file_system": mount.file_system}
 
-    def _path(self, bucket: str, key: str) -> Path:
+    def path_of(self, bucket: str, key: str) -> Path:
+        """Return the path of a key."""
         return self._mount.folder / bucket / key
 
-    def get(
-        self, bucket: str, key: str, span: tuple[int, int] | None, expected: ExpectedBody | None = None
-    ) -> Response:
-        return perform("GET", FileCall(self._path(bucket, key), span=span, expected=expected))
-
     def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Response:
-        return perform("PUT", FileCall(self._path(bucket, key), parts))
+        return self._within_limit("PUT", FileCall(self.path_of(bucket, key), parts=parts))
 
-    def head(self, bucket: str, key: str, sizes: Collection[int] = ()) -> Response:
-        return perform("HEAD", FileCall(self._path(bucket, key), sizes=sizes))
+    def head(self, bucket: str, key: str) -> Response:
+        return self._within_limit("HEAD", FileCall(self.path_of(bucket, key)))
 
-    def delete(self, bucket: str, key: str) -> Response:
-        return perform("DELETE", FileCall(self._path(bucket, key)))
-
-    def list(self, bucket: str, prefix: str) -> Response:
-        folder, _, beginning = prefix.rpartition("/")
-        where = self._path(bucket, folder)
-        return perform("LIST", FileCall(where / beginning if beginning else where / "*"))
+    def _within_limit(self, op: str, call: FileCall) -> Response:
+        try:
+            return within(self._limit_s, lambda: perform(op, call))
+        except TimeoutError as error:
+            return Response(0, error=error.strerror)
 
 
 def unsendable_path(op: str, key: str) -> str | None:
-    """Return why a key cannot be the path of a file below a replay's folder, or None if it can.
+    """Return why a key cannot be a path below a replay's folder, or None if it can.
 
-    Of LIST, it is the beginning of a path, which may end with a slash or be empty.
+    That of a folder may end with a slash, and be empty for the topmost one; of a LIST, it is the beginning of a path.
     """
     segments = key.split("/")
-    if op == "LIST" and segments[-1] == "":
+    if segments[-1] == "" and op not in ops_that("names_object"):
         segments.pop()
     if "." in segments or ".." in segments:
         return "paths with the segments '.' or '..' are refused, as they could leave the folder of the replay"
-    if "" in segments or "\0" in key:
+    if ("" in segments and key != "/") or "\0" in key:
         return "paths of files have no empty segments (slashes at the ends, or two in a row) and no NUL"
     if any(len(segment.encode()) > _LONGEST_NAME_BYTES for segment in segments):
         return f"names of files have at most {_LONGEST_NAME_BYTES} bytes"
     return None
-
-
-def files_as_folders(keys: Collection[str]) -> str | None:
-    """Return a key that would have to be both a file and a folder, or None."""
-    folders = {"/".join(parts[:n]) for key in keys for parts in [key.split("/")] for n in range(1, len(parts))}
-    return next((key for key in keys if key in folders), None)

@@ -14,8 +14,8 @@ from models.shared.multipart import Multipart
 from traces.errors import InputError
 from traces.interrupts import raise_stops_again
 from validate.replay.bucket_record import BucketRecord, delete_objects, is_absent
-from validate.s3.account import Account, DataPath
-from validate.s3.preload import write_each
+from validate.s3.account import Account, Reached
+from validate.s3.preload import Contents, Stored, write_each
 
 _DELETE_BATCH = 1000  # the maximum of DeleteObjects
 _TAKEN = ("BucketAlreadyExists", "BucketAlreadyOwnedByYou")
@@ -122,7 +122,7 @@ class Buckets:
         return True
 
     def preload(
-        self, path: DataPath, objects: Sequence[StoredObject], payload: Payload, progress: Callable[[int], None]
+        self, path: Reached, objects: Sequence[Stored], payload: Contents, progress: Callable[[int], None]
     ) -> None:
         """Write the objects, several at a time.
 
@@ -130,7 +130,7 @@ class Buckets:
             InputError: an object could not be written.
         """
 
-        def write(wanted: StoredObject) -> None:
+        def write(wanted: Stored) -> None:
             response = path.put(self.names[wanted.bucket], wanted.key, payload.parts(wanted.key, wanted.size_bytes))
             if response.error is not None:
                 where = f"{self._account.endpoint_url}: {wanted.bucket}/{wanted.key}"

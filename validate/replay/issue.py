@@ -7,6 +7,7 @@ its latency counts from the intended start and includes the delay (no coordinate
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from traces.trace import Pacing, Trace
 from validate.compare.machine import sharpen_timer
 from validate.replay.attempts import RequestOutcome
 from validate.replay.thread_group import POLL_S, ThreadGroup
+from validate.s3.account import Response
 
 _COARSE_S = 0.02  # a longer sleep can be stopped until this much is left
 _THREAD_WAKES_S = 1e-4
@@ -236,6 +238,7 @@ def drive(
     issue: Callable[[int], RequestOutcome],
     progress: Callable[[int, float], None],
     zero_s: Callable[[], float] | None = None,
+    limit_s: float = math.inf,
 ) -> tuple[list[Record], bool]:
     """Run a loop to its end in its own threads; after an interrupt (Ctrl-C), only requests in progress are completed.
 
@@ -243,28 +246,41 @@ def drive(
         issue: issues the request of a row.
         progress: called regularly with the number of requests done and the seconds since the start of the loop.
         zero_s: returns the start time (by `time.perf_counter`); called when all threads exist.
+        limit_s: a request that takes longer is given up: its thread is left behind, and another one takes its place.
 
     Returns:
         The requests in the order in which they were taken, and whether the loop was interrupted.
     """
     records: list[Record] = []
+    in_progress: dict[int, tuple[int, Due, float]] = {}  # worker, request and start, by its number
     begin = threading.Event()
 
-    def issue_all(worker: int) -> None:
+    def issue_all(worker: int, free_s: float) -> None:
         sharpen_timer()
         begin.wait()
-        free_s = 0.0
         while (due := loop.take(worker, free_s)) is not None:
             if not clock.sleep_until(due.at_s):
                 return
             clock.issuing()
             start_s = clock.now()
+            in_progress[due.number] = worker, due, start_s
             outcome = issue(due.row)
             free_s = clock.now()
+            if in_progress.pop(due.number, None) is None:
+                return  # it was given up
             records.append(Record(due, start_s, free_s, outcome.since(clock.zero_s)))
 
-    thread_group = ThreadGroup([partial(issue_all, worker) for worker in range(loop.workers)], clock.stopped.set)
+    def poll() -> None:
+        for number, (worker, due, start_s) in list(in_progress.items()) if limit_s < math.inf else ():
+            now_s = clock.now()
+            if now_s - start_s >= limit_s and in_progress.pop(number, None) is not None:
+                response = Response(0, error=f"timed out after {limit_s:g} s")
+                records.append(Record(due, start_s, now_s, RequestOutcome(response, 1, 0)))
+                thread_group.replace(worker, partial(issue_all, worker, now_s))
+        progress(len(records), clock.now())
+
+    thread_group = ThreadGroup([partial(issue_all, worker, 0.0) for worker in range(loop.workers)], clock.stopped.set)
     clock.zero_s = zero_s() if zero_s else beginning(loop.workers)
     begin.set()
-    interrupted = thread_group.wait(lambda: progress(len(records), clock.now()))
+    interrupted = thread_group.wait(poll)
     return sorted(records, key=lambda record: record.due.number), interrupted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,13 +14,19 @@ from models.shared.client_policy import ClientPolicies
 from models.shared.multipart import MOST_PART_BYTES, Multipart
 from traces.errors import InputError
 from traces.operations import OPS, S3, ops_that, rows_that
+from traces.random_streams import mixed, stream_id
 from traces.trace import Trace, refuse_mixed
-from validate.mount.mount_path import MOUNT, files_as_folders
+from validate.mount.file_calls import CALLS
+from validate.mount.file_plan import FilePlan, file_plan
+from validate.mount.mount_path import MOUNT
 from validate.replay.buckets import StoredObject
 from validate.s3.clients import DATA_PATHS, uncancellable, unsendable
+from validate.s3.preload import Stored
 
 MAX_IN_FLIGHT = 4096
 MAX_PROCESSES = 64
+
+_VERIFY_STREAM = stream_id("verify")
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class Options:
         speed: divisor of the times of an open loop.
         max_in_flight: maximum number of requests of an open loop in progress; further ones are late.
         data_path: one of `DATA_PATHS`, or `MOUNT` on a mount.
-        timeout_s: maximum time of an attempt; `policies` may have a shorter one.
+        timeout_s: maximum time of an attempt, on a mount of a request; `policies` may have a shorter one.
         keep: keep the buckets and their objects.
         processes: number of client processes that share the load; with one, it is this process.
         pin: pin the client processes and those of the store to separate cores, if there are enough.
@@ -59,6 +65,8 @@ class Options:
             raise InputError(f"max-in-flight is {self.max_in_flight}; allowed are 1 to {MAX_IN_FLIGHT}")
         if self.data_path not in (*DATA_PATHS, MOUNT):
             raise InputError(f"data path {self.data_path!r} is unknown; allowed are {', '.join(DATA_PATHS)}")
+        if self.data_path == MOUNT and self.policies.hedge.after is not None:
+            raise InputError("client.hedge.after: calls on files are not hedged; a replay on a mount allows null")
         if self.policies.hedge.tied:
             raise InputError("client.hedge.tied: requests of a live store cannot be tied; a replay allows false")
         if not self.timeout_s > 0:
@@ -80,7 +88,11 @@ class Options:
 
     def policy_of(self) -> dict[str, Policy]:
         """Return the policy of each operation."""
-        return {op: self.policies.policy(op) for op in S3}
+        return {op: self.policies.policy(op) for op in OPS}
+
+    def verifies(self, row: int) -> bool:
+        """Whether the bytes that a row reads are compared with those that were written."""
+        return (mixed(self.seed, _VERIFY_STREAM, row) >> 11) * 2.0**-53 < self.verify
 
     @property
     def hedges(self) -> bool:
@@ -90,23 +102,36 @@ class Options:
 
 @dataclass(frozen=True)
 class ReplayPlan:
-    """What a replay does on the store.
+    """What a replay does on the store or mount.
 
     Attributes:
-        buckets: the buckets of the trace; one is created on the store for each.
-        preload: objects to write beforehand.
-        longest_piece_bytes: size of the longest written object or part; 0 if nothing is written.
+        buckets: the buckets of the trace; one is created on the store for each, on a mount a folder.
+        preload: objects or files to write beforehand.
+        longest_piece_bytes: size of the longest written object or part; 0 if nothing is written, or on a mount.
         in_parts: whether any object is uploaded in parts.
         written: by bucket, the keys that may exist afterwards, with the sizes in bytes that each object may have.
+        files: what is done on a mount; None: the requests are those of S3.
     """
 
     trace: Trace
     options: Options
     buckets: list[str]
-    preload: list[StoredObject]
-    longest_piece_bytes: int
-    in_parts: bool
-    written: dict[str, dict[str, tuple[int, ...]]]
+    preload: Sequence[Stored]
+    longest_piece_bytes: int = 0
+    in_parts: bool = False
+    written: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
+    files: FilePlan | None = None
+
+    @property
+    def on_mount(self) -> FilePlan:
+        """What is done on a mount."""
+        assert self.files is not None, "the plan is one for S3"
+        return self.files
+
+    @property
+    def given_up_after_s(self) -> float:
+        """Time in s after which a request is given up; infinite if its data path does that."""
+        return math.inf if self.files is None else self.options.limit_s
 
     @property
     def workers(self) -> int:
@@ -150,31 +175,52 @@ class ReplayPlan:
 def plan_of(trace: Trace, options: Options) -> ReplayPlan:
     """Plan a replay of the trace, without accessing a store.
 
-    An object is written beforehand if no request of an earlier phase writes it: requests of one phase overlap, and a
-    read could overtake the write before it.
-
     Raises:
-        InputError: the trace is empty, has operations other than those of S3, has too many clients or too few for the
-            processes, an object is too large, or a key cannot be sent on the chosen data path.
+        InputError: the trace is empty, has operations that the data path does not issue, has too many clients or too
+            few for the processes, an object is too large, or a key cannot be sent on the data path.
     """
     if not len(trace):
         raise InputError("the trace has no requests")
     refuse_mixed(trace, "a replay")
-    unknown = [OPS[i] for i in np.unique(trace.op).tolist() if OPS[i] not in S3]
+    known = CALLS if options.data_path == MOUNT else S3
+    unknown = [OPS[i] for i in np.unique(trace.op).tolist() if OPS[i] not in known]
     if unknown:
-        raise InputError(f"the trace has {', '.join(unknown)}; a replay issues {', '.join(S3)}")
+        where = "; on a mount also those of file systems" if all(op in CALLS for op in unknown) else ""
+        raise InputError(f"the trace has {', '.join(unknown)}; a replay issues {', '.join(known)}{where}")
     if trace.pacing.loop == "closed":
         if options.speed != 1:
             raise InputError("speed is for open loops; the speed of a closed loop follows from the store's responses")
         if trace.pacing.clients > MAX_IN_FLIGHT:
             raise InputError(f"the trace has {trace.pacing.clients} clients; a replay has at most {MAX_IN_FLIGHT}")
-    if (
-        workers := trace.pacing.clients if trace.pacing.loop == "closed" else options.max_in_flight
-    ) < options.processes:
+    workers = trace.pacing.clients if trace.pacing.loop == "closed" else options.max_in_flight
+    if workers < options.processes:
         what = "clients" if trace.pacing.loop == "closed" else "requests in flight"
         raise InputError(
             f"processes is {options.processes}, but there are at most {workers} {what}; give each at least one"
         )
+    for row, (op, _, key, _) in enumerate(requests_of(trace), start=1):
+        if reason := unsendable(options.data_path, op, key):
+            raise InputError(f"row {row}: {op} of key {key!r}: {reason}")
+    return _mount_plan(trace, options) if options.data_path == MOUNT else _s3_plan(trace, options)
+
+
+def _mount_plan(trace: Trace, options: Options) -> ReplayPlan:
+    files = file_plan(trace)
+    if options.processes > 1 and files.in_order:
+        raise InputError(
+            f"processes is {options.processes}, but the trace has operations on open files or on paths that others "
+            "create; a replay on a mount issues them from 1 process"
+        )
+    buckets = list(dict.fromkeys(trace.table.column("bucket").to_pylist()))
+    return ReplayPlan(trace, options, buckets, files.files, files=files)
+
+
+def _s3_plan(trace: Trace, options: Options) -> ReplayPlan:
+    """Plan the requests of S3.
+
+    An object is written beforehand if no request of an earlier phase writes it: requests of one phase overlap, and a
+    read could overtake the write before it.
+    """
     preload: list[StoredObject] = []
     written: dict[str, dict[str, tuple[int, ...]]] = {}
     there: dict[tuple[str, str], int] = {}  # the phase since which an object exists
@@ -184,10 +230,7 @@ def plan_of(trace: Trace, options: Options) -> ReplayPlan:
         parts = multipart.parts(np.where(on_object, sizes, 0))
     except ValueError as error:
         raise InputError(str(error)) from error
-    phases = trace.phase.tolist()
-    for row, ((op, bucket, key, size), phase) in enumerate(zip(requests_of(trace), phases, strict=True), start=1):
-        if reason := unsendable(options.data_path, op, key):
-            raise InputError(f"row {row}: {op} of key {key!r}: {reason}")
+    for (op, bucket, key, size), phase in zip(requests_of(trace), trace.phase.tolist(), strict=True):
         keys = written.setdefault(bucket, {})
         if op not in on_objects:
             continue
@@ -201,9 +244,6 @@ def plan_of(trace: Trace, options: Options) -> ReplayPlan:
             continue
         if size not in sizes_of_key:
             keys[key] = (*sizes_of_key, size)
-    for bucket, keys in written.items() if options.data_path == MOUNT else ():
-        if (both := files_as_folders(keys)) is not None:
-            raise InputError(f"key {both!r} of bucket {bucket!r} would be a file and a folder; a mount has only one")
     pieces = np.where(on_object, np.where(parts > 0, multipart.part_size, sizes), 0)
     return ReplayPlan(trace, options, list(written), preload, int(pieces.max()), bool(parts.any()), written)
 

@@ -31,7 +31,7 @@ from validate.replay.pinning import Pinning, cores_here, pinned, pinning_of
 from validate.replay.plan import Options, ReplayPlan, plan_of
 from validate.replay.resume import joined, remaining, unissued
 from validate.replay.schedule import run_table, schedule_of
-from validate.s3.account import DataPath, Target
+from validate.s3.account import Reached, Target
 from validate.s3.client import ABSENT_KEY, Client, ReplayTask
 
 Progress = Callable[[str, float, float], None]
@@ -255,7 +255,7 @@ def _policies(plan: ReplayPlan) -> dict[str, object]:
     return policies
 
 
-def _versions(path: DataPath, target: Target, buckets: Buckets | Folders) -> dict[str, str | None]:
+def _versions(path: Reached, target: Target, buckets: Buckets | Folders) -> dict[str, str | None]:
     return {
         "tailcast": release(),
         "python": platform.python_version(),

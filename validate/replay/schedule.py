@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from traces.trace import Trace
+from traces.trace import Trace, optional_columns
 from validate.replay.issue import Record
 
 LATE_S = 0.005
@@ -48,7 +48,8 @@ class Schedule(TypedDict, total=False):
 
 def run_table(trace: Trace, records: list[Record]) -> pa.Table:
     """Return the Run's table: the trace's columns of the issued rows, and their outcomes."""
-    taken = trace.table.select(["op", "bucket", "key", "size_bytes"]).take([r.due.row for r in records])
+    named = ["op", "bucket", "key", "size_bytes", *optional_columns(trace.table)]
+    taken = trace.table.select(named).take([r.due.row for r in records])
     responses = [r.outcome.response for r in records]
     first_byte = [None if math.isnan(a.first_byte_s) else a.first_byte_s for a in responses]
     measured = {

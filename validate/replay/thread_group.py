@@ -20,20 +20,33 @@ class ThreadGroup:
     def __init__(self, works: Sequence[Callable[[], None]], stop: Callable[[], None]):
         self._count, self._stop = len(works), stop
         self._failures: list[Exception] = []
-        self._ended: list[int] = []
+        self._ended: set[int] = set()
+        self._works = dict(enumerate(works))
         self._notifications: SimpleQueue[None] = SimpleQueue()
         for number, work in enumerate(works):
             threading.Thread(target=self._do, args=(number, work), daemon=True).start()
 
+    def replace(self, number: int, work: Callable[[], None]) -> None:
+        """Put another thread in the place of one that hangs, whose end no longer matters."""
+        self._works[number] = work
+        threading.Thread(target=self._do, args=(number, work), daemon=True).start()
+
     def _do(self, number: int, work: Callable[[], None]) -> None:
+        failure = None
         try:
             work()
         except Exception as error:
-            self._failures.append(error)
-            self._stop()
+            failure = error
         finally:
-            self._ended.append(number)
-            self._notifications.put(None)
+            if self._works[number] is work:
+                self._end(number, failure)
+
+    def _end(self, number: int, failure: Exception | None) -> None:
+        if failure is not None:
+            self._failures.append(failure)
+            self._stop()
+        self._ended.add(number)
+        self._notifications.put(None)
 
     def wait(self, poll: Callable[[], None]) -> bool:
         """Wait for all threads, calling `poll` regularly, and return whether there was an interrupt.

@@ -94,25 +94,31 @@ class CancellablePath(Protocol):
         """Delete an object."""
 
 
-class DataPath(Protocol):
-    """A client of some buckets, thread-safe.
+class Reached(Protocol):
+    """What a replay reaches, thread-safe.
 
     Attributes:
-        cancellable: the requests that can be cancelled; None if the library cannot cancel.
-        facts: properties that affect the CPU time of both sides: ``name`` and ``version`` of the library,
-            ``payload_signature`` and ``checksum`` of writes.
+        cancellable: the requests that can be cancelled; None if none can.
+        facts: properties that affect the CPU time of both sides, such as ``name`` and ``version`` of a library.
     """
 
     cancellable: CancellablePath | None
     facts: dict[str, str]
 
+    def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Response:
+        """Write an object, by multipart upload if it has several parts; all but the last have the same size."""
+
+    def head(self, bucket: str, key: str) -> Response:
+        """Read an object's metadata."""
+
+
+class DataPath(Reached, Protocol):
+    """A client of some buckets; `facts` has ``payload_signature`` and ``checksum`` of writes."""
+
     def get(
         self, bucket: str, key: str, span: tuple[int, int] | None, expected: ExpectedBody | None = None
     ) -> Response:
         """Read an object, or its bytes from `span[0]` to `span[1]` (excluded); another body than expected fails."""
-
-    def put(self, bucket: str, key: str, parts: Sequence[memoryview]) -> Response:
-        """Write an object, by multipart upload if it has several parts; all but the last have the same size."""
 
     def head(self, bucket: str, key: str, sizes: Collection[int] = ()) -> Response:
         """Read an object's metadata; a size that is none of `sizes` fails, if there are any."""

@@ -4,11 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 _THREADS = 16
 
 Object = TypeVar("Object")
+
+
+class Contents(Protocol):
+    """The contents of objects."""
+
+    def parts(self, key: str, size_bytes: int) -> list[memoryview]:
+        """Return those of an object."""
+
+
+class Stored(Protocol):
+    """An object that must exist before a replay."""
+
+    @property
+    def bucket(self) -> str: ...
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def size_bytes(self) -> int: ...
 
 
 def write_each(objects: Sequence[Object], write: Callable[[Object], None], progress: Callable[[int], None]) -> None:

@@ -22,7 +22,7 @@ from traces.run import Run
 from traces.trace import Pacing, Trace
 from validate.mount import file_calls
 from validate.mount.file_calls import CALLS, FileCall, perform
-from validate.mount.mount_path import MOUNT, MountPoint, files_as_folders, unsendable_path
+from validate.mount.mount_path import MOUNT, MountPoint, unsendable_path
 from validate.replay.bucket_record import clean_up
 from validate.replay.plan import Options, plan_of
 from validate.replay.replay import replay
@@ -124,7 +124,6 @@ def test_paths_outside_of_the_folder_are_refused(op: str, key: str, says: str) -
 
 
 def test_a_key_is_not_both_file_and_folder() -> None:
-    assert files_as_folders(["a/b", "a/c", "d"]) is None and files_as_folders(["a/b/c", "a/b"]) == "a/b"
     with pytest.raises(InputError, match="would be a file and a folder"):
         plan_of(trace_of(["PUT"] * 2, ["a", "a/b"], Pacing("closed")), Options(data_path=MOUNT))
     assert unsendable_path("LIST", "") is None and unsendable_path("LIST", "a/") is None

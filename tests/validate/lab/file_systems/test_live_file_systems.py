@@ -18,10 +18,13 @@ import pytest
 from cli.main import main
 from tests.paths import ROOT
 from tests.small_traces import trace_of
+from tests.validate.mount.test_file_replay import CODES, MOVED, life_of_a_file
 from traces.errors import InputError
 from traces.run import Run
 from traces.trace import Pacing
 from validate.lab import lab, processes
+from validate.lab.fault_schedule import FaultSchedule
+from validate.lab.fault_text import parse_lab_fault
 from validate.lab.file_systems import fuse, lifecycle
 from validate.lab.file_systems.anatomy import file_anatomy, write_csv
 from validate.lab.file_systems.file_system import MOUNT, STORE_RECORDER, FileSystemForm
@@ -207,6 +210,34 @@ def test_a_replay_on_a_mount(name: str, processes_: int) -> None:
     assert run.requests.column("error").null_count == 40, run.requests.column("error")
     assert run.info["left_behind"] == [] and list(fs.mount_point.glob("tailcast-*")) == []
     assert run.info["cpu"]["server_s"] > 0 and run.info["versions"]["server"] == fs.version
+
+
+@pytest.mark.parametrize("pacing", [Pacing("closed", 4), Pacing()], ids=["closed", "open"])
+def test_a_replay_of_file_operations(name: str, pacing: Pacing) -> None:
+    store = lab.up("minio")
+    fs = lifecycle.up(name, store)
+    arrival_s = [0.05 * i for i in range(17)] if pacing.loop == "open" else 0.0
+    run = replay(
+        life_of_a_file(pacing=pacing, arrival_s=arrival_s),
+        fs.target_on(store),
+        Options(data_path=MOUNT_PATH, verify=1.0),
+    )
+    assert run.requests.column("error").null_count == 17, run.requests.column("error")
+    assert run.column("status").tolist() == CODES and run.column("transfer_bytes").tolist() == MOVED
+    assert run.info["left_behind"] == [] and list(fs.mount_point.glob("tailcast-*")) == []
+    assert run.info["cpu"]["server_s"] > 0 and run.info["schedule"]["requests"] == 17
+
+
+def test_a_call_that_the_store_does_not_end_is_given_up(name: str) -> None:
+    store = lab.up("minio")
+    fs = lifecycle.up(name, store)
+    at_s = [0.0, 1.0, 1.2, 1.4, 5.5, 6.5]
+    trace = trace_of(["PUT"] * 6, [f"k{i}" for i in range(6)], arrival_s=at_s, size_bytes=200_000)
+    faults = FaultSchedule(store, [parse_lab_fault("host 0 paused at 0.7s for 4s")])
+    run = replay(trace, fs.target_on(store), Options(data_path=MOUNT_PATH, timeout_s=2.0), faults=faults)
+    assert run.requests.column("error").to_pylist()[1:4] == ["timed out after 2 s"] * 3
+    assert run.failed.tolist() == [False, True, True, True, False, False]
+    assert run.latency_s[1:4].max() < 3.0 and run.info["left_behind"] == []
 
 
 def test_faults_of_the_store_below_delay_calls(name: str, tmp_path: Path) -> None:
