@@ -269,6 +269,20 @@ CASES = (
         "ceph/rbd-reef-cpu",
     ),
     Case(
+        "ceph-rbd-pg-reef",
+        "a pre-release of Reef on 10 nodes with 60 PM983, clients on the same nodes, RBD with fio by the number of "
+        "placement groups; ceph.io, Ceph: a journey to 1 TiB/s, 2024",
+        0.2,
+        "ceph/rbd-pg-reef",
+    ),
+    Case(
+        "ceph-rbd-quincy-r6615",
+        "Ceph 17.2.7 on 3 nodes of EPYC 9454P with 30 NVMe drives, RBD with fio; ceph.io, Ceph: a journey to 1 TiB/s, "
+        "2024",
+        0.2,
+        "ceph/rbd-quincy-r6615",
+    ),
+    Case(
         "ceph-3vm-tentacle",
         "Ceph 20.2.4 on 3 virtual machines with one vCPU each, PUTs of 1 MiB with warp; "
         "github.com/Maaz-Ali-Baig/masters-thesis-s3-evaluation, 2026",
