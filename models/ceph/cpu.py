@@ -11,7 +11,7 @@ def at_speed(spec: CephSpec) -> CephSpec:
     Those of erasure coding, compression and encryption stay: they depend on vector instructions, which the speed of a
     core does not show.
     """
-    of_osds, of_gateways = 1 / spec.hosts.cores.relative_speed, 1 / spec.gateway_cores.relative_speed
+    of_osds, of_gateways = 1 / spec.hosts.cores.speed, 1 / spec.gateway_cores.speed
     if of_osds == of_gateways == 1:
         return spec
     osd = {"read": spec.osd.read.scaled(of_osds), "write": spec.osd.write.scaled(of_osds)}

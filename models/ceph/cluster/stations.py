@@ -61,10 +61,6 @@ class Osd:
         return self.table.at(*self.role, part)
 
 
-def _worker_threads(spec: CephSpec) -> int:
-    return spec.osd.threads or int(default("osd worker threads", spec.release, spec.defaults_of_hdd))
-
-
 def _osd_parts(spec: CephSpec) -> tuple[str, ...]:
     """Return the names of an OSD's stations, in the order of their columns; those of its host are shared."""
     parts = ["cpu", "up", "down", "drive", "latency", "kv", "throttle", "threads"]
@@ -74,7 +70,9 @@ def _osd_parts(spec: CephSpec) -> tuple[str, ...]:
         parts += ["cluster_up", "cluster_down"]
     if spec.hosts.dma_bandwidth:
         parts.append("dma")
-    if has_pg_locks(spec.pools.pg_num * spec.pools.data.width / spec.osds, _worker_threads(spec)):
+    if spec.osds_share_cores:
+        parts.append("cores")
+    if has_pg_locks(spec.pools.pg_num * spec.pools.data.width / spec.osds, spec.workers.count):
         parts.append("lock")
     return tuple(parts)
 
@@ -98,7 +96,7 @@ class Stations:
     def __init__(self, spec: CephSpec, costs: CostFunctions):
         self.spec = spec
         self._depth, has_one_access, self._member_s, self._deferred, *_ = self.costs_of(spec, costs)
-        self._threads = _worker_threads(spec)
+        self._workers = spec.workers
         # Commits and data take turns on a drive that has both, and no part of an access that overlaps with others.
         alone = spec.db is None and spec.hosts.osds_per_drive == 1 and spec.osd.backend == "bluestore"
         self._commits_on_drive = alone and has_one_access
@@ -109,18 +107,23 @@ class Stations:
         if not spec.client.on_storage_hosts:
             self._add_clients()
         daemons = spec.osds_per_host + spec.index_osds_per_host
-        cores = usable_cores(hosts.cores.effective(spec.osd_cores), daemons, spec.osd.contention)
+        cores = hosts.cores.effective(spec.osd_cores)
+        usable = usable_cores(cores, daemons, spec.osd.contention)
         self.host_cpus: list[int] = []
         self._names = _osd_parts(spec)
         self._parts = len(self._names)
         self.has_pg_locks = "lock" in self._names
-        self._osds = np.empty((spec.osds + hosts.count * spec.index_osds_per_host, self._parts), np.int32)
+        osds = spec.osds + hosts.count * spec.index_osds_per_host
+        self._osds = np.empty((osds, self._parts), np.int32)
         # Work of a gateway takes longer than the quantum of a scheduler, unlike that of an OSD.
         order = Discipline.PROCESSOR_SHARING if spec.shares_cores else Discipline.SIRO
         for h in range(hosts.count):
-            cpu = self._add(f"host {h} cpu", "osd host cpu", order, cores, (h,))
+            count = cores if spec.osds_share_cores else usable
+            cpu = self._add(f"host {h} cpu", "osd host cpu", order, count, (h,))
             self.host_cpus.append(cpu)
             of_host = self._host_links(h)
+            if spec.osds_share_cores:  # others use what the OSDs cannot
+                of_host["cores"] = self._add(f"host {h} osd cores", "osd cores", Discipline.POOL, usable, (h,))
             of_host |= {"cpu": cpu, "latency": self.latency, "lock": self.latency}
             for number, osd in enumerate(range(h * spec.osds_per_host, (h + 1) * spec.osds_per_host)):
                 if spec.db and number % spec.db.osds_per_device == 0:
@@ -274,8 +277,29 @@ class Stations:
                 flush_s=self._flush_s,  # of data: OSDs of the index have none
             ),
             "throttle": self._add(f"osd {osd} deferred", "deferred writes", Discipline.POOL, self._deferred, indices),
-            "threads": self._add(f"osd {osd} threads", "osd threads", Discipline.POOL, self._threads, indices),
+            "threads": self._add_shards_of(osd, indices),
         }  # fmt: skip
+
+    def _add_shards_of(self, osd: int, indices: Indices) -> int:
+        """Add the worker threads of each shard of an OSD; return the first shard's station, which others follow."""
+        first = len(self.all)
+        for shard in range(self._workers.shards):
+            name = f"osd {osd} shard {shard} threads"
+            self._add(name, "osd threads", Discipline.POOL, self._workers.threads_per_shard, (*indices, shard))
+        return first
+
+    def _in_shards(self, osds: Table, groups: NDArray[np.int64], lost: NDArray[np.bool_]) -> Table:
+        """Return the stations of OSDs with the threads of the shards that have these placement groups.
+
+        Args:
+            osds: stations of the first shards, shape (rows, members, parts).
+            groups: numbers of the placement groups, shape (rows,).
+            lost: whether the member is down, shape (rows, members).
+        """
+        found = osds.copy()
+        shard = (groups % self._workers.shards)[:, None]
+        found[..., self._names.index("threads")] += np.where(lost, 0, shard).astype(np.int32)
+        return found
 
     def _gateway(self, g: int) -> tuple[int, ...]:
         gateways = self.spec.gateways
@@ -317,7 +341,7 @@ class Stations:
     def _data_block(self, epoch: Epoch) -> Table:
         """Return the OSDs of each row's placement group in an epoch, and where a read decodes."""
         members = self.rows.objects(epoch)
-        found = self._osds[members]
+        found = self._in_shards(self._osds[members], self.rows.groups, members == NO_OSD)
         if self.has_pg_locks:
             locks = self._first_lock + self.rows.groups[:, None] * self.width + np.arange(self.width)
             lock = self._names.index("lock")
@@ -330,9 +354,10 @@ class Stations:
 
     def _index_block(self, epoch: Epoch) -> Table:
         """Return the token of each row's index shard in an epoch, and its OSDs."""
-        tokens = (self._shards + self.rows.tokens(epoch))[:, None]
-        parts = self._osds[self.rows.index(epoch)].reshape(self.rows.count, -1)
-        return np.hstack([tokens, parts]).astype(np.int32)
+        shards, members = self.rows.tokens(epoch), self.rows.index(epoch)
+        found = self._in_shards(self._osds[members], shards, members == NO_OSD)
+        tokens = (self._shards + shards)[:, None]
+        return np.hstack([tokens, found.reshape(self.rows.count, -1)]).astype(np.int32)
 
     def _add_faults(self) -> None:
         """Add the effects of faults to the network."""

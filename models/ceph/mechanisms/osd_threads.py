@@ -1,13 +1,39 @@
 """The threads of an OSD: how many operations it executes at the same time, and how many cores it makes use of.
 
-An OSD divides its placement groups among shards, each with a queue and worker threads. A worker executes an operation
-under the lock of its placement group and waits for its reads (src/osd/OSD.cc, OSD::ShardedOpWQ; BlueStore::_do_read).
-Writes are only prepared by it: other threads write and commit them.
+An OSD divides its placement groups among shards by their number, each with a queue and worker threads
+(spg_t::hash_to_shard, src/osd/osd_types.h). A worker takes the next operation of its shard, waits for the lock of the
+operation's placement group, executes it, and waits for its reads (src/osd/OSD.cc, OSD::ShardedOpWQ::_process;
+BlueStore::_do_read). Writes are only prepared by it: other threads write and commit them.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from models.ceph.mechanisms.releases import Release, default
+
 _GROUPS_PER_THREAD = 4
+
+
+@dataclass(frozen=True)
+class Workers:
+    """The worker threads of an OSD: the number of its shards, and of threads of each."""
+
+    shards: int
+    threads_per_shard: int
+
+    @staticmethod
+    def of(shards: int | None, threads_per_shard: int | None, release: Release, rotational: bool) -> Workers:
+        """Return the numbers that are given; None: the release's for OSDs on a hard disk, or on flash."""
+        return Workers(
+            shards or int(default("osd_op_num_shards", release, rotational)),
+            threads_per_shard or int(default("osd_op_num_threads_per_shard", release, rotational)),
+        )
+
+    @property
+    def count(self) -> int:
+        """Number of threads of all shards."""
+        return self.shards * self.threads_per_shard
 
 
 def has_pg_locks(groups: float, threads: int) -> bool:

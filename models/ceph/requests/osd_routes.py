@@ -110,7 +110,7 @@ class OsdRoutes:
     def _read_replica(self, kind: Kind) -> Step:
         """The primary reads a RADOS object and sends it."""
         osd, parts = self.at.osd(0), kind.parts
-        read = visit(osd.cpu, self._read_cpu(kind, parts), ties=True)
+        read = self._work(osd, self._read_cpu(kind, parts), ties=True)
         dma = self.net.dma(osd, self._from_drive(kind) / parts + self.net.remote_to_osds)
         found = self._by_worker(osd, 1, read, self._fetch(osd, kind, parts))
         return self._with_token(self._go("data"), found, dma, self._to_gateway(osd))
@@ -125,10 +125,17 @@ class OsdRoutes:
         Before, other threads receive and send the messages of `requests` that the OSD serves or issues for it: two
         each. Those that are sent later are counted with the others.
         """
-        held = hold(osd.threads, *work)
-        if held and self.at.has_pg_locks and osd.is_of_data:
-            held = hold(osd.lock, held)
-        return use(osd.cpu, self.costs.messages(2 * requests)) + held if held else ()
+        locked = hold(osd.lock, *work) if self.at.has_pg_locks and osd.is_of_data else joined(work)
+        held = hold(osd.threads, locked)
+        if not held:
+            return ()
+        messages = self.costs.messages(2 * requests)
+        return (self._work(osd, messages) if messages.takes_time else ()) + held
+
+    def _work(self, osd: Osd, demand: ServiceDemand, *, ties: bool = False) -> Step:
+        """An OSD's threads use a core, of those that they can use if the host has other work."""
+        used = visit(osd.cpu, demand, ties=ties)
+        return hold(osd.cores, used) if self.spec.osds_share_cores else used
 
     def _go(self, pool: Pool, writes: bool = False) -> Step:
         """The gates before the primary of a placement group, and the way to it."""
@@ -143,7 +150,7 @@ class OsdRoutes:
         begin, requests = self.spec.osd.read.without_bytes, 1 + sum(member > 0 for member in members)
         taken, returned = self._read_tokens()
         primary = self.at.osd(0)
-        start = taken + self._go("data") + self._by_worker(primary, requests, visit(primary.cpu, begin, ties=True))
+        start = taken + self._go("data") + self._by_worker(primary, requests, self._work(primary, begin, ties=True))
         transferred = 1 + (len(members) - 2) / kind.parts  # apart from a chunk of its own
         fetch = [self._chunk(kind, member, transferred) for member in members]
         decode = self.spec.pools.data.decode(1, self.spec.release)
@@ -167,9 +174,9 @@ class OsdRoutes:
         read = self._read_cpu(kind, parts)
         if not member:
             own = _more(read.of_bytes, self.costs.secure_s * transferred)
-            return self._by_worker(osd, 0, visit(osd.cpu, own), self._fetch(osd, kind, parts))
+            return self._by_worker(osd, 0, self._work(osd, own), self._fetch(osd, kind, parts))
         dma = self.net.dma(osd, (self._from_drive(kind) + 1) / parts)
-        found = self._by_worker(osd, 1, visit(osd.cpu, read), self._fetch(osd, kind, parts))
+        found = self._by_worker(osd, 1, self._work(osd, read), self._fetch(osd, kind, parts))
         return round_trip(self.hop, found, dma) + self.net.cluster(osd, "up", parts)
 
     def _chunks_reached(self, kind: Kind) -> int:
@@ -222,7 +229,7 @@ class OsdRoutes:
         primary = self.at.osd(0)
         arrive = self._go("data", writes=True) + self.net.public(primary, "down")
         moved = self.net.remote_to_osds + len(members) / parts  # received, sent to the others, written
-        work = self._by_worker(primary, requests, visit(primary.cpu, first, ties=True))
+        work = self._by_worker(primary, requests, self._work(primary, first, ties=True))
         committed = []
         for member in members:
             osd = self.at.osd(member)
@@ -230,7 +237,7 @@ class OsdRoutes:
                 committed.append(self._commit(osd, parts, kind))
                 continue
             received = self.net.cluster(osd, "down", parts) + self.net.dma(osd, 2 / parts)
-            committed.append(round_trip(self.hop, received, self._commit(osd, parts, kind, visit(osd.cpu, write))))
+            committed.append(round_trip(self.hop, received, self._commit(osd, parts, kind, self._work(osd, write))))
         sent_to_primary = in_series(arrive, self.net.dma(primary, moved), work)
         return sent_to_primary + self._old_chunks(kind, reached) + fan_out(committed) + in_series(self.hop)
 
@@ -266,7 +273,8 @@ class OsdRoutes:
         A deferred one queues behind earlier deferred writes but keeps none of their tokens: it would hold the token
         until the slowest member has committed, and two writes could wait for each other forever.
         """
-        packed = use(osd.cpu, ServiceDemand(per_byte=self.costs.compress_s(kind.chunk_bytes)).per_shard(parts))
+        compress = ServiceDemand(per_byte=self.costs.compress_s(kind.chunk_bytes)).per_shard(parts)
+        packed = self._work(osd, compress) if compress.takes_time else ()
         lookups = self._accesses(osd, self.costs.target_accesses)
         prepared = self._by_worker(osd, 1 if work else 0, work, packed, lookups)
         if kind.deferred:
@@ -295,14 +303,14 @@ class OsdRoutes:
         for member in range(self.width):
             osd = self.at.osd(member)
             write, lookups = self.spec.osd.write.without_bytes, self._accesses(osd, self.costs.metadata_accesses)
-            work = self._by_worker(osd, 1 if member else self.width, visit(osd.cpu, write), lookups)
+            work = self._by_worker(osd, 1 if member else self.width, self._work(osd, write), lookups)
             branches.append(round_trip(self.hop if member else (), work, self._log(osd)))
         return branches
 
     def _stat(self) -> Stages:
         """The primary returns the attributes of a RADOS object."""
         osd = self.at.osd(0)
-        read = visit(osd.cpu, self.spec.osd.read.without_bytes, ties=True)
+        read = self._work(osd, self.spec.osd.read.without_bytes, ties=True)
         found = self._by_worker(osd, 1, read, self._accesses(osd, self.costs.metadata_accesses))
         return in_series(self._go("data"), found, self.hop)
 

@@ -117,7 +117,7 @@ class Routes(OsdRoutes):
     def _index_work(self, member: int, *lookups: Step) -> Step:
         """An OSD of the index shard prepares a transaction; the primary has messages with the client and all others."""
         osd, requests = self.at.index_osd(member), 1 if member else self.spec.index_replicas
-        return self._by_worker(osd, requests, visit(osd.cpu, self.spec.osd.write.without_bytes), *lookups)
+        return self._by_worker(osd, requests, self._work(osd, self.spec.osd.write.without_bytes), *lookups)
 
     def _end_of_write(self, demand: ServiceDemand, later: list[Step]) -> Stages:
         """The gateway's last work and the response; the request does not wait for the index entry or `later`."""

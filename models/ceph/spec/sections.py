@@ -32,8 +32,10 @@ ASSUMED_NVME = Basis("assumed: a Samsung PM983 3.84 TB (specification 1.0, 2018)
 MachineCount = Annotated[int, Basis("assumed: a small cluster", 1, 10_000)]
 _QUINCY = "published: 10 nodes of EPYC 7742, Quincy, replica 3 (ceph.io, 'Reef Freeze RGW performance', 2023)"
 _REEF = "published: 5 hosts of EPYC 7742 with 2 to 20 threads a drive, Reef, replica 3 (ceph.io, 'OSDs per NVMe', 2023)"
+_PG = "published: ten such hosts with 64 to 16,384 placement groups (ceph.io, 'A journey to 1 TiB/s', 2024)"
 _PACIFIC = "published: an OSD on EPYC 7742, Pacific, replica 1 (ceph.io, 'RocksDB tuning deep dive', 2022)"
 _KV_SYNC = Basis(f"fitted to PUTs of 4 KB; {_QUINCY}", 1e-6, 1e-3)
+_OP_SHARDS = Basis("Ceph's default of the release: osd_op_num_shards_ssd and others, src/common/options/osd.yaml.in")
 _LISTING = Basis(
     "derived from cycles at 1,024 shards: 139 M a page of 5.1 entries a shard, 166 M of 8.2 (ceph pull request 30853, "
     "2019); 3 GHz assumed",
@@ -183,10 +185,12 @@ class Osd(Strict):
 
     An operation takes the time of its work on the OSD and of its messages. Blocks of 4 KiB on RBD take 0.09 to 0.11 ms
     of a thread of an EPYC 7742 a read, with two messages, and 0.73 to 0.81 ms a write, with three transactions and ten
-    messages (Reef, replica 3; ceph.io, "OSDs per NVMe", 2023). PUTs of 4 KiB on two cores, which are four threads, take
-    0.69 ms, with three transactions and six messages (Pacific, replica 1; ceph.io, "RocksDB tuning deep dive", 2022).
-    These give 0.07 ms a read, 0.20 ms a transaction, and 15 us a message. Per byte: 152 cores at 18.3 GB/s of 4 MB PUTs
-    on three replicas and 55 at 50.7 GB/s of GETs (Quincy; ceph.io, "Reef Freeze RGW performance", 2023).
+    messages (Reef, replica 3; ceph.io, "OSDs per NVMe", 2023). With 1,024 to 16,384 placement groups reads are limited
+    by the shard with the most of them, whose two threads take 0.128 to 0.133 ms a read, 0.087 of it for the drive
+    (ceph.io, "A journey to 1 TiB/s", 2024, and the 2023 article). PUTs of 4 KiB on two cores, which are four threads,
+    take 0.69 ms, with three transactions and six messages (Pacific, replica 1; ceph.io, "RocksDB tuning deep dive",
+    2022). These give 0.045 ms a read, 0.16 ms a transaction, and 26 us a message. Per byte: 152 cores at 18.3 GB/s of 4
+    MB PUTs on three replicas and 55 at 50.7 GB/s of GETs (Quincy; ceph.io, "Reef Freeze RGW performance", 2023).
     """
 
     backend: Literal["bluestore", "filestore"] = Field(
@@ -197,28 +201,29 @@ class Osd(Strict):
         description="Class of the data device as the OSD sees it, from which the release's defaults follow; absent: "
         "that of `device`. Virtual disks often report themselves as hard disks.",
     )
-    read: Annotated[Demand, Basis(f"fitted to reads of 4 KiB; {_REEF}; per byte of Quincy; spread assumed")] = Field(
-        _cpu(0.07e-3, 1.0e-9),
-        description="CPU time of a read on an OSD without its messages; per-byte times apply to a chunk.",
+    read: Annotated[Demand, Basis(f"fitted to reads of 4 KiB; {_REEF}; {_PG}; per byte of Quincy; spread assumed")] = (
+        Field(
+            _cpu(0.045e-3, 1.0e-9),
+            description="CPU time of a read on an OSD without its messages; per-byte times apply to a chunk.",
+        )
     )
     write: Annotated[Demand, Basis(f"fitted to writes of 4 KiB; {_REEF}; per byte of Quincy; spread assumed")] = Field(
-        _cpu(0.20e-3, 2.5e-9),
+        _cpu(0.16e-3, 2.5e-9),
         description="CPU time of a transaction on an OSD without its messages; per-byte times apply to a chunk.",
     )
     message: Annotated[
-        Seconds, Basis(f"fitted to writes with ten and six messages; {_REEF}; {_PACIFIC}", 1e-6, 1e-4)
-    ] = Field(15e-6, ge=0, description="CPU time of an OSD for each message that it receives or sends.")
-    threads: (
-        Annotated[
-            int,
-            Basis("Ceph's default of the release: osd_op_num_shards_ssd and others, src/common/options/osd.yaml.in"),
-            Field(ge=1, le=1024),
-        ]
-        | None
-    ) = Field(
+        Seconds,
+        Basis(f"fitted to reads that one shard limits, and to writes with ten messages; {_REEF}; {_PG}", 1e-6, 1e-4),
+    ] = Field(26e-6, ge=0, description="CPU time of an OSD for each message that it receives or sends.")
+    shards: Annotated[int, _OP_SHARDS, Field(ge=1, le=1024)] | None = Field(
         None,
-        description="Number of worker threads of an OSD (osd_op_num_shards x osd_op_num_threads_per_shard), each of "
-        "which executes an operation and waits for its reads; absent: the release's, 16, and 5 on a hard disk.",
+        description="Number of shards of an OSD (osd_op_num_shards), each with its workers; absent: "
+        "the release's, 8, and on a hard disk 1 (5 before Reef).",
+    )
+    threads_per_shard: Annotated[int, _OP_SHARDS, Field(ge=1, le=1024)] | None = Field(
+        None,
+        description="Number of worker threads of a shard (osd_op_num_threads_per_shard), each of which executes an "
+        "operation and waits for its reads; absent: the release's, 2, and on a hard disk 5 (1 before Reef).",
     )
     contention: Annotated[
         Fraction,
@@ -229,7 +234,7 @@ class Osd(Strict):
         ge=0,
         le=1,
         description="Fraction of an OSD's work that its threads cannot do at the same time (locks, hand-offs), by "
-        "which they use less of further cores.",
+        "which they use less of further cores; gateways and clients of the host use the others.",
     )
     memory_target: Annotated[
         Bytes, Basis("Ceph's default: osd_memory_target, src/common/options/global.yaml.in", 896 << 20, 1 << 40)

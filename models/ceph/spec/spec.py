@@ -10,6 +10,7 @@ from models.ceph.faults.faults import Fault, GatewayDown, HostDown, ReshardEvent
 from models.ceph.mechanisms.bluestore import BlueStore
 from models.ceph.mechanisms.bucket_index import default_pipelined
 from models.ceph.mechanisms.filestore import FileStore
+from models.ceph.mechanisms.osd_threads import Workers
 from models.ceph.mechanisms.releases import Release, since
 from models.ceph.mechanisms.rocksdb import RocksDb
 from models.ceph.spec.access import S3, AccessPath
@@ -101,6 +102,11 @@ class CephSpec(StoreSpec):
         return self.collocated and self.gateways.cores.shared
 
     @property
+    def osds_share_cores(self) -> bool:
+        """Whether gateways or clients use the cores of the OSDs."""
+        return self.shares_cores or (self.client.on_storage_hosts and bool(self.client.cpu))
+
+    @property
     def osd_cores(self) -> int:
         """Number of cores of a host that its OSDs have."""
         own = self.collocated and not self.shares_cores
@@ -133,6 +139,11 @@ class CephSpec(StoreSpec):
             "index_drive": self.hosts.count * self.index_osds_per_host,
             "db_gb": self.osds * self.db.size / 1e9 if self.db else 0.0,
         }
+
+    @property
+    def workers(self) -> Workers:
+        """The worker threads of an OSD."""
+        return Workers.of(self.osd.shards, self.osd.threads_per_shard, self.release, self.defaults_of_hdd)
 
     @property
     def defaults_of_hdd(self) -> bool:

@@ -37,14 +37,14 @@ SPREADS: Mapping[str, Spread] = {
     "gateways.scales_to": Spread(0.7, 1.6, "10 to 22 cores: 13 to 15 used by each of 20 gateways (2023)"),
     "osd.read": Spread(
         0.8,
-        4.5,
-        "0.06 to 0.3 ms a read of 4 KiB without its messages: on RBD volumes (5 hosts of EPYC 7742, Reef 2023), and of "
-        "RGW at 5 K/s an OSD (10 nodes of the same kind, Quincy 2023)",
+        6.5,
+        "0.036 to 0.28 ms a read of 4 KiB without its messages: on RBD volumes (5 and 10 hosts of EPYC 7742, Reef "
+        "2023), and of RGW at 5 K/s an OSD (10 nodes of the same kind, Quincy 2023)",
     ),
     "osd.write": Spread(
-        0.6, 1.8, f"0.19 to 0.25 ms a transaction of 4 KiB (EPYC 7742, Pacific 2022, Quincy and Reef 2023); {_CPUS}"
+        0.6, 1.8, f"0.15 to 0.21 ms a transaction of 4 KiB (EPYC 7742, Pacific 2022, Quincy and Reef 2023); {_CPUS}"
     ),
-    "osd.message": Spread(0.5, 2, "7 to 30 us: assumed, as few clusters tell it from the rest of an operation"),
+    "osd.message": Spread(0.5, 1.3, "13 to 34 us: assumed, as few clusters tell it from the rest of an operation"),
     "osd.contention": Spread(0.5, 1.5, "0.02 to 0.07: one cluster; from 4 to 12 threads a drive 0.05 to 0.04 there"),
     "osd.commit": Spread(0.5, 3, "assumed: fitted to one cluster"),
     "osd.commit_member": Spread(0.6, 1.8, "8 to 26 us: 110 K transactions/s on one OSD (Pacific 2022), slower cores"),

@@ -22,7 +22,7 @@ ONE_SHARD = (*WITH_DB, "buckets.shards=1")
 
 def waiting_s(*settings: str) -> float:
     """Mean time that PUTs which begin together wait for the first of their turns at the only shard; of both engines."""
-    spec = ceph(*WITH_DB, "buckets.shards=1", *settings)
+    spec = ceph(*WITH_DB, "buckets.shards=1", f"osd.threads_per_shard={PUTS}", *settings)
     trace = trace_of(["PUT"] * PUTS, [f"k{n}" for n in range(PUTS)], size_bytes=1 << 20)
     network, requests = compile_spec(spec, trace)
     program = Program.of(steady(prepared_only(network)), requests, 0)

@@ -1,4 +1,4 @@
-"""The inside of an OSD: messages, worker threads, locks of placement groups, cores that its threads make use of."""
+"""The inside of an OSD: messages, shards and worker threads, locks of placement groups, cores that its threads use."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ _BUSY = (
     "workload={clients: 400, object_size: 4KiB, operations: 8000, mix: {GET: 1}}",
     "hosts={count: 1, drives: 1}",
 )
-_ONE_OSD = (*_BUSY, "pools={data: replica 1, pg_num: 1024}", "osd.threads=16")
+_WORKERS = ("osd.shards=8", "osd.threads_per_shard=2")
+_ONE_OSD = (*_BUSY, "pools={data: replica 1, pg_num: 1024}", *_WORKERS)
 
 
 def rate(*assignments: str) -> float:
@@ -68,7 +69,7 @@ def test_workers_wait_for_the_reads_of_their_operations():
     """A read has a worker until its drive has read, on however many cores."""
     fast = ("device.read=50us", "device.read_latency=1ms")
     for threads in (4, 16):
-        found = rate(*_ONE_OSD, *fast, f"osd.threads={threads}", "hosts.cores=64")
+        found = rate(*_ONE_OSD, *fast, "osd.shards=1", f"osd.threads_per_shard={threads}", "hosts.cores=64")
         assert found == pytest.approx(threads / (READ_CPU + 1.05e-3), rel=0.05)
     assert rate(*_ONE_OSD, *fast, "hosts.cores=2") == pytest.approx(2 / READ_CPU, rel=0.03)
 
@@ -76,7 +77,9 @@ def test_workers_wait_for_the_reads_of_their_operations():
 def test_workers_do_not_wait_for_commits():
     """So few of them keep many writes on their way, up to what the drive takes."""
     writes = ("workload.mix={PUT: 1}", "device.write=20us", "device.write_latency=5ms", "hosts.cores=64")
-    found = rate(*_ONE_OSD, *writes, "osd.threads=4", "osd.commit=1us", "osd.commit_member=1us")
+    found = rate(
+        *_ONE_OSD, *writes, "osd.shards=1", "osd.threads_per_shard=4", "osd.commit=1us", "osd.commit_member=1us"
+    )
     assert found == pytest.approx(4 / WRITE_CPU, rel=0.05)
     assert found > 2 * 4 / (WRITE_CPU + 5e-3)
 
@@ -87,12 +90,13 @@ def test_operations_of_a_placement_group_are_executed_one_at_a_time():
     one, four = (rate(*_ONE_OSD, *fast, f"pools.pg_num={count}") for count in (1, 4))
     assert one == pytest.approx(1 / each_s, rel=0.03)
     assert four == pytest.approx(4 / each_s, rel=0.05)
-    assert rate(*_ONE_OSD, *fast, "pools.pg_num=1024") == pytest.approx(16 / each_s, rel=0.05)
+    one_shard = ("osd.shards=1", "osd.threads_per_shard=16")  # which is never idle
+    assert rate(*_ONE_OSD, *fast, *one_shard, "pools.pg_num=1024") == pytest.approx(16 / each_s, rel=0.05)
 
 
 def test_many_placement_groups_have_no_locks():
     def locks(groups: int) -> int:
-        spec = ceph("access=rados", "osd.threads=16", f"pools={{data: replica 2, pg_num: {groups}}}")
+        spec = ceph("access=rados", *_WORKERS, f"pools={{data: replica 2, pg_num: {groups}}}")
         return sum(station.role == "pg lock" for station in compiled(spec, "GET")[0].stations)
 
     assert has_pg_locks(63, 16) and not has_pg_locks(64, 16)
@@ -114,7 +118,7 @@ def test_osd_that_is_down_has_no_lock():
 def test_engines_agree(protection, groups):
     spec = ceph(
         "workload={clients: 40, object_size: 4KiB, operations: 300, mix: {GET: 50, PUT: 50}}",
-        f"pools.data={protection}", f"pools.pg_num={groups}", "osd.threads=2",
+        f"pools.data={protection}", f"pools.pg_num={groups}", "osd.shards=2", "osd.threads_per_shard=2",
     )  # fmt: skip
     program = Program.of(*compile_spec(spec, generate(spec.workload, 1)), 1)
     ends = [engine.run(program).end_s for engine in (reference_engine, compiled_engine)]
@@ -122,13 +126,52 @@ def test_engines_agree(protection, groups):
 
 
 def test_threads_by_class_of_device_and_release():
-    def threads(*assignments: str) -> set[int]:
-        stations = compiled(ceph(*assignments), "GET")[0].stations
-        return {station.servers for station in stations if station.role == "osd threads"}
+    def workers(*assignments: str) -> tuple[int, int]:
+        stations = [each for each in compiled(ceph(*assignments), "GET")[0].stations if each.role == "osd threads"]
+        (threads,) = {station.servers for station in stations}
+        of_first = [each for each in stations if each.indices[:2] == stations[0].indices[:2]]
+        return len(of_first), threads
 
-    assert threads() == {16} and threads("device=hdd-7k2") == {5}
-    assert threads("device=hdd-7k2", "osd.threads=3") == {3}
-    assert threads("release=jewel") == threads("release=jewel", "device=hdd-7k2") == {10}
+    assert workers() == (8, 2)
+    assert workers("device=hdd-7k2", "release=quincy") == (5, 1)
+    assert workers("device=hdd-7k2", "release=reef") == (1, 5)
+    assert workers("release=jewel") == workers("release=jewel", "device=hdd-7k2") == (5, 2)
+    assert workers("osd.shards=4") == (4, 2) and workers("osd.threads_per_shard=3") == (8, 3)
+
+
+def test_operations_of_a_group_have_the_workers_of_its_shard_only():
+    """Of 12 groups, four of eight shards have two: each of these gets a sixth of the operations."""
+    fast = ("device.read=1us", "device.read_latency=1ms", "hosts.cores=64", "osd.threads_per_shard=1")
+    each_s = READ_CPU + 1.001e-3
+    assert rate(*_ONE_OSD, *fast, "pools.pg_num=12") == pytest.approx(6 / each_s, rel=0.05)
+    assert rate(*_ONE_OSD, *fast, "pools.pg_num=16") == pytest.approx(8 / each_s, rel=0.1)
+
+
+def test_worker_waits_for_the_lock_of_a_placement_group():
+    """The second of two workers takes an operation of the group that is locked, of two, every other time."""
+    fast = ("device.read=1us", "device.read_latency=20ms", "hosts.cores=64", "pools.pg_num=2")
+    found = rate(*_ONE_OSD, *fast, "osd.shards=1")
+    assert found == pytest.approx(1.5 / (READ_CPU + 20.001e-3), rel=0.03)
+
+
+def test_gateways_use_the_cores_that_osds_cannot():
+    spec = ("hosts={count: 3, drives: 1, cores: 56}", "gateways={collocated: true, count: 3, cores: shared}")
+    own = {each.role: each.servers for each in compiled(ceph(spec[0], "osd.contention=0.1"), "PUT")[0].stations}
+    shared = {each.role: each.servers for each in compiled(ceph(*spec, "osd.contention=0.1"), "PUT")[0].stations}
+    usable = usable_cores(56, 1, 0.1)
+    assert own["osd host cpu"] == usable and "osd cores" not in own
+    assert shared["osd host cpu"] == 56 and shared["osd cores"] == usable
+
+
+def test_clients_on_osd_hosts_are_not_limited_by_osds():
+    """A client's work does not take longer because threads of the OSD contend for locks."""
+    load = ("workload={clients: 64, object_size: 4KiB, operations: 4000, mix: {GET: 1}}", "access=rados")
+    host = ("hosts={count: 1, drives: 1, cores: 32}", "pools={data: replica 1, pg_num: 1024}")
+    clients = ("client={placement: storage_hosts, cpu: {GET: 5ms}}", "device.read=1us", "device.read_latency=1us")
+    free, contended = (rate(*load, *host, *clients, f"osd.contention={c}") for c in (0, 0.5))
+    assert usable_cores(32, 1, 0.5) == 2
+    assert free == pytest.approx(32 / (5e-3 + READ_CPU), rel=0.05)
+    assert contended == pytest.approx(min(32 / (5e-3 + READ_CPU), 2 / READ_CPU), rel=0.05)
 
 
 def test_cores_of_an_osd_are_used_as_published():
