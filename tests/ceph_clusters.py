@@ -40,7 +40,7 @@ _BASE: dict[str, Any] = {  # with Quincy's memtables
         "commit": COMMIT,
         "commit_member": COMMIT_MEMBER / memtable_factor(256 << 20),
     },
-    "gateways": {"cpu": CPU, "nic": 1e15},
+    "gateways": {"cpu": CPU, "nic": 1e15, "tcp_nodelay": True},
     "device": {"read": READ, "write": WRITE, "capacity": "4TB"},
 }
 

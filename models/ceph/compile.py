@@ -25,10 +25,11 @@ from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.shared.background import with_background
 from models.shared.caches import object_hits
+from models.shared.links import held_bytes
 from models.shared.multipart import in_parts
 from models.shared.recent import Recent
 from traces.errors import InputError
-from traces.operations import DELETE, OPS, PUT, rows_that
+from traces.operations import DELETE, GET, OPS, PUT, rows_that
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
@@ -97,9 +98,12 @@ def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kin
     copies = rows_that(trace.op, "copies")
     # A whole object keeps the tail of its source; a part of an upload is read and written.
     shares = copies & (cut > 0) & ~trace.table.column("range_bytes").is_valid().to_numpy()
+    held = np.zeros(len(trace), bool)
+    if spec.holds_small_bodies:
+        held = (trace.op == GET) & (cut == 0) & (moved > 0) & (moved <= held_bytes(spec.network.mtu))
     whole = (is_put | copies) & (cut == 0)
     deferred[whole] = _deferred(spec, size[whole], costs)
-    forms = (trace.op.astype(np.int64), tail, cut, at_gateway, cached, deferred, shares)
+    forms = (trace.op.astype(np.int64), tail, cut, at_gateway, cached, deferred, shares, held)
     numbers = np.ravel_multi_index(forms, tuple(int(form.max(initial=0)) + 1 for form in forms))
     _, firsts, route = np.unique(numbers, return_index=True, return_inverse=True)
     kinds: list[Kind] = []
@@ -111,7 +115,7 @@ def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kin
         kinds.append(
             Kind(
                 op, late, chunk, mean / chunk if chunk else 1.0, bool(cached[row]), bool(at_gateway[row]),
-                merged if op == "PUT" else 1.0, how, int(tail[row]), bool(shares[row]),
+                merged if op == "PUT" else 1.0, how, int(tail[row]), bool(shares[row]), bool(held[row]),
             )
         )  # fmt: skip
     return kinds, route.astype(np.int32)

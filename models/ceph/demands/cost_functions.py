@@ -349,7 +349,7 @@ class CostFunctions:
     def nic(self, per_s: float) -> ServiceDemand:
         """Return the demand of bytes on a NIC of `per_s` bytes per second, at the rate of one connection."""
         network = self.spec.network
-        return ServiceDemand(per_byte=network.connections(per_s) / (per_s * network.payload_fraction))
+        return ServiceDemand(per_byte=network.connections(per_s) / (per_s * network.payload))
 
     @property
     def dma(self) -> ServiceDemand:

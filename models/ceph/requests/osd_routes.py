@@ -57,6 +57,7 @@ class Kind:
         cut: how the bytes are divided; empty: they are in one RADOS object.
         tail: number of stripes after the head that a DELETE removes.
         shares: whether a COPY refers to the stripes of its source after the head.
+        held: whether the body of the response waits until the client has acknowledged its headers.
     """
 
     op: Op
@@ -69,6 +70,7 @@ class Kind:
     cut: Cut = ""
     tail: int = 0
     shares: bool = False
+    held: bool = False
 
     @property
     def object_bytes(self) -> float:
@@ -85,6 +87,7 @@ class Kind:
             "deferred" * self.deferred,
             "cached" * self.cached,
             "cached at gateway" * self.at_gateway,
+            "held until acknowledged" * self.held,
         )
 
 

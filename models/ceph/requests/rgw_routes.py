@@ -65,8 +65,13 @@ class Routes(OsdRoutes):
 
     def _get(self, kind: Kind) -> Stages:
         read = () if kind.at_gateway else self._read(kind)
-        done = in_series(self._leave(), self.hop, release(self.at.gateway("slots")), delivers=True)
-        return self._accept("GET") + read + done
+        slot = release(self.at.gateway("slots"))
+        sent = self._leave() + (slot + self._acknowledged() + self.hop if kind.held else self.hop + slot)
+        return self._accept("GET") + read + in_series(sent, delivers=True)
+
+    def _acknowledged(self) -> Step:
+        """The headers reach the client, which acknowledges them late; the gateway has written the body by then."""
+        return round_trip(self.hop, delay(self.at.latency, self.spec.network.delayed_ack))
 
     def _put(self, kind: Kind) -> Stages:
         demand = self.costs.gateway_cpu("PUT")

@@ -13,6 +13,7 @@ from models.devices.processors import BARE_COUNT, ProcessorCores
 from models.network.service_demand import Demand, ServiceDemand
 from models.shared.caches import Cache
 from models.shared.clients import ClientMachines, Nic
+from models.shared.links import payload_fraction
 from models.shared.prices import Price, PriceList
 from models.shared.store_spec import Link
 from traces.operations import S3Op
@@ -51,24 +52,28 @@ class Clients(ClientMachines):
 
 
 class Links(Link):
-    """The network between machines.
-
-    A packet of 1,500 bytes has 1,448 of payload, after the headers of IPv4 and TCP with timestamps (RFC 791, 9293 and
-    7323), and takes the time of 1,538 on the wire: header and checksum, preamble and gap (IEEE 802.3). Published: a
-    client with 1 GbE received 94 % of its rate.
-    """
+    """The network between machines."""
 
     latency: Annotated[
         Seconds, Fit(1e-7, 1.0, "s", "mean"), Basis("assumed: one switch and kernel TCP", 5e-6, 5e-3)
     ] = Field(50e-6, description="One-way latency between two machines: wire, switches, interrupts.")
-    payload_fraction: Annotated[
-        Fraction, Basis("frames of 1,500 bytes: 1,448 of payload in 1,538 on the wire (IEEE 802.3, RFC 7323)", 0.8, 1)
+    mtu: Annotated[int, Unit("bytes", "9000"), Basis("assumed: Ethernet without jumbo frames", 1280, 65536)] = Field(
+        1500, ge=576, le=65536, description="Largest packet in bytes; 9000 with jumbo frames, 65536 on loopback."
+    )
+    payload_fraction: (
+        Annotated[Fraction, Field(gt=0, le=1), Basis("frames of `mtu` bytes: IEEE 802.3, RFC 7323", 0.8, 1)] | None
+    ) = Field(
+        None,
+        description="Fraction of a NIC's rate that payload can take; absent: what the framing of Ethernet, IP and TCP "
+        "leaves by `mtu`, 0.94 with 1,500 bytes and 0.99 with 9,000.",
+    )
+    delayed_ack: Annotated[
+        Seconds, Basis("Linux: TCP_DELACK_MIN, include/net/tcp.h; seen 42 to 46 ms with a tick of 4 ms", 0.02, 0.2)
     ] = Field(
-        1448 / 1538,
-        gt=0,
-        le=1,
-        description="Fraction of a NIC's rate that payload can take, after the framing of Ethernet, IP and TCP; jumbo "
-        "frames (9,000 bytes) have 0.99.",
+        0.04,
+        ge=0,
+        description="Time after which a client acknowledges a few segments, for which a response without `tcp_nodelay` "
+        "waits.",
     )
     connection_rate: Annotated[
         BytesPerSecond, Basis("42 Gbit/s: a flow on one core (Cai et al., SIGCOMM 2021)", 2e8, 1.2e10)
@@ -86,12 +91,17 @@ class Links(Link):
         description="Whether transfers between daemons are encrypted (msgr v2 secure mode), which takes CPU time.",
     )
 
+    @property
+    def payload(self) -> float:
+        """Fraction of a NIC's rate that payload can take."""
+        return payload_fraction(self.mtu) if self.payload_fraction is None else self.payload_fraction
+
     def connections(self, nic_bytes_per_s: float) -> int:
         """Return the number of connections that together reach the rate of a NIC, rounded; at least 1."""
         rate = self.connection_rate
         if self.latency:
             rate = min(rate, self.window / (2 * self.latency))
-        return max(1, round(nic_bytes_per_s * self.payload_fraction / rate))
+        return max(1, round(nic_bytes_per_s * self.payload / rate))
 
 
 class HostCores(ProcessorCores):
@@ -324,6 +334,11 @@ class Gateways(Strict):
     frontend: Literal["beast", "civetweb"] = Field(
         "beast",
         description="Front end that serves HTTP: asynchronous (beast), or one thread per connection (civetweb).",
+    )
+    tcp_nodelay: Annotated[bool, Basis("Ceph's default up to 20.2: doc/radosgw/frontends.rst")] = Field(
+        False,
+        description="Whether beast sends small segments at once (tcp_nodelay=1). Otherwise the body of a GET of a few "
+        "segments, up to 8.7 KB, waits for `network.delayed_ack`, unless a proxy reads it.",
     )
     threads: (
         Annotated[

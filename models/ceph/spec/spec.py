@@ -128,6 +128,13 @@ class CephSpec(StoreSpec):
         return self.hosts.nic if self.collocated else self.gateways.nic
 
     @property
+    def holds_small_bodies(self) -> bool:
+        """Whether small bodies of gateways wait until clients acknowledge their headers; a proxy does so at once."""
+        gateways = self.gateways
+        by_beast = self.access.via_gateways and gateways.frontend == "beast" and not gateways.tcp_nodelay
+        return by_beast and self.proxy is None and self.network.delayed_ack > 0
+
+    @property
     def priced(self) -> dict[str, float]:
         """The amount of each part in `prices`."""
         gateways = self.gateways.count if self.access.via_gateways else 0

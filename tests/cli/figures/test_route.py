@@ -125,7 +125,7 @@ def test_sub_requests_are_drawn_after_their_request():
     boxes = [text.replace("<br>", " ") for text in request.data[0].text]
     assert boxes.count("PUT stripe one") == boxes.count("PUT stripe 4 at a time") == 1
     rows = {row[4]: row[6] for row in stripe.layout.meta["table"]["rows"] if "rgw" in row[5]}
-    assert rows["network"] == pytest.approx(3.5 * 2**20 / 1e9 / spec.network.payload_fraction, rel=1e-6)
+    assert rows["network"] == pytest.approx(3.5 * 2**20 / 1e9 / spec.network.payload, rel=1e-6)
 
 
 def test_colour_is_utilisation_and_grey_for_infinite_servers():

@@ -202,8 +202,8 @@ def test_network_carries_an_objects_bytes_once_to_the_gateway_and_to_every_membe
     network, _ = compiled(spec, "PUT", size)
     busy_s = alone(spec, "PUT", size).busy_s
     gateway_s = of_name(network, busy_s, "rgw 0 down")
-    assert gateway_s == pytest.approx(size / 1e9 / spec.network.payload_fraction)
-    assert of_role(network, busy_s, "client network") == pytest.approx(size / 1e9 / spec.network.payload_fraction)
+    assert gateway_s == pytest.approx(size / 1e9 / spec.network.payload)
+    assert of_role(network, busy_s, "client network") == pytest.approx(size / 1e9 / spec.network.payload)
     hosts_s = sum(of_name(network, busy_s, f"host {h} down") for h in range(8))
     assert hosts_s == pytest.approx(received * gateway_s, rel=1e-3)
 
@@ -215,7 +215,7 @@ def test_network_carries_what_is_read_from_members_to_the_client(protection, sen
     network, _ = compiled(spec, "GET", size)
     busy_s = alone(spec, "GET", size).busy_s
     gateway_s = of_name(network, busy_s, "rgw 0 up")
-    assert gateway_s == pytest.approx(size / 1e9 / spec.network.payload_fraction)
+    assert gateway_s == pytest.approx(size / 1e9 / spec.network.payload)
     hosts_s = sum(of_name(network, busy_s, f"host {h} up") for h in range(8))
     assert hosts_s == pytest.approx(sent * gateway_s, rel=1e-3)
 
@@ -232,7 +232,7 @@ def test_connection_has_a_largest_rate_and_many_have_that_of_the_nic():
     nics = ("client.nic=12.5GB/s", "hosts.nic=50GB/s", "gateways.nic=50GB/s", "network.connection_rate=1.177GB/s")
     fast = ("device.read=1us", "gateways.cpu.GET=1us", "osd.read=1us", "network.latency=1us", "workload.mix.GET=1")
     spec = ceph(*nics, *fast, "workload.object_size=32MiB", "workload.operations=300")
-    rate = spec.network.payload_fraction * 12.5e9
+    rate = spec.network.payload * 12.5e9
     network, _ = compiled(spec, "GET", 32 * MIB)
     client_s = of_role(network, alone(spec, "GET", 32 * MIB).busy_s, "client network")
     assert client_s == pytest.approx(10 * 32 * MIB / rate)  # a tenth of the NIC
@@ -248,7 +248,7 @@ def test_window_limits_a_connection_to_a_far_store():
     seconds = [
         of_role(compiled(spec, "GET", MIB)[0], alone(spec, "GET", MIB).busy_s, "client network") for spec in (near, far)
     ]
-    assert seconds[0] == pytest.approx(MIB / (3e9 * near.network.payload_fraction))
+    assert seconds[0] == pytest.approx(MIB / (3e9 * near.network.payload))
     assert seconds[1] == pytest.approx(MIB / (6 * MIB / 20e-3), rel=0.05)
 
 
@@ -260,7 +260,7 @@ def test_replicas_and_chunks_use_the_cluster_network(protection, op, public, clu
     spec = ceph(f"pools.data={protection}", "hosts.nic=1GB/s", "hosts.cluster_nic=2GB/s")
     network, _ = compiled(spec, op, 4 * MIB)
     busy_s = alone(spec, op, 4 * MIB).busy_s
-    once_s = 4 * MIB / 1e9 / spec.network.payload_fraction
+    once_s = 4 * MIB / 1e9 / spec.network.payload
     way = "down" if op == "PUT" else "up"
     hosts = [
         (of_name(network, busy_s, f"host {h} {way}"), of_name(network, busy_s, f"host {h} cluster {way}"))
@@ -300,7 +300,7 @@ def test_collocated_gateways_use_the_nics_and_cores_of_their_hosts():
     spec, size = ceph("gateways.collocated=true", "gateways.count=16", "gateways.cores=5", *nics), 4 * MIB
     network, _ = compiled(spec, "PUT", size)
     down_s = sum(of_name(network, alone(spec, "PUT", size).busy_s, f"host {h} down") for h in range(8))
-    once_s = size / 1e9 / spec.network.payload_fraction
+    once_s = size / 1e9 / spec.network.payload
     # To the gateway; to the primary, which is on the same host for one in eight; to two replicas.
     assert down_s == pytest.approx((1 + 7 / 8 + 2) * once_s, rel=1e-3)
     assert not any(station.name.startswith("rgw 0 down") for station in network.stations)

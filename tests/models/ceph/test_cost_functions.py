@@ -405,6 +405,7 @@ def test_a_shared_device_of_block_db_limits_puts():
         spec = ceph(
             "hosts.count=4", "hosts.drives=4", "hosts.cores=512", "gateways.count=8", "gateways.cores=64",
             "gateways.scales_to=64", "device=nvme", "workload.clients=2000", "workload.operations=20000",
+            "osd.shards=1", "osd.threads_per_shard=16",
             "workload.mix={PUT: 1}", "workload.buckets=100", "osd.commit=1us", "osd.commit_member=1us", db,
         )  # fmt: skip
         ops.append(simulated(spec)[1])

@@ -60,7 +60,7 @@ def test_transfers_between_clients_and_gateways_on_one_host_use_no_nic(hosts, re
     spec = ceph(*one, "client.placement=storage_hosts", f"client.hosts={hosts}")
     network, _ = compiled(spec, "GET", MIB)
     sent_s = of_role(network, alone(spec, "GET", MIB).busy_s, "network")
-    once_s = MIB / 1e9 / spec.network.payload_fraction
+    once_s = MIB / 1e9 / spec.network.payload
     # Sent by the OSD to seven of eight gateways, by the gateway, and received by the client.
     assert sent_s == pytest.approx((7 / 8 + 2 * remote) * once_s, rel=1e-3)
 
