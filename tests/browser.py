@@ -1,4 +1,7 @@
-"""A headless Chromium for tests of pages: what the page logged, threw and fetched, what is in it, how it looks."""
+"""A headless Chromium for tests of pages: what the page logged, threw and fetched, what is in it, how it looks.
+
+All tests of a process have one Chromium, which takes a second to start, and each page a profile of its own in it.
+"""
 
 from __future__ import annotations
 
@@ -38,29 +41,64 @@ _OPTIONS = [
 _PATIENCE_S = 60.0
 
 
+class Browser:
+    """A Chromium, spoken to in the DevTools protocol over two pipes."""
+
+    def __init__(self) -> None:
+        self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self._process, self._out, self._in = _start(self._profile.name)
+        self._buffer = b""
+        self._ids = itertools.count(1)
+
+    def send(self, message: dict[str, Any]) -> int:
+        """Send a command and return its number."""
+        number = next(self._ids)
+        os.write(self._out, json.dumps({"id": number} | message).encode() + b"\0")
+        return number
+
+    def receive(self) -> dict[str, Any]:
+        """Return the next answer or event."""
+        until = time.monotonic() + _PATIENCE_S
+        while b"\0" not in self._buffer:
+            ready, _, _ = select.select([self._in], [], [], max(0.0, until - time.monotonic()))
+            chunk = os.read(self._in, 1 << 20) if ready else b""
+            if not chunk:
+                raise RuntimeError("Chromium has ended or says nothing")
+            self._buffer += chunk
+        raw, self._buffer = self._buffer.split(b"\0", 1)
+        message: dict[str, Any] = json.loads(raw)
+        return message
+
+    def end(self) -> None:
+        """Have it end, and wait for that."""
+        os.close(self._out)  # Chromium ends when no one can speak to it any more
+        os.close(self._in)
+        _end(self._process)
+        self._profile.cleanup()
+
+
 class Page:
-    """A page in Chromium, spoken to in the DevTools protocol over two pipes.
+    """A page in Chromium, with a profile of its own.
 
     Attributes:
         errors: uncaught exceptions and console messages of level error, as text.
         fetched: the URL of everything that was requested.
     """
 
-    def __init__(self, to_browser: int, from_browser: int) -> None:
-        self._out, self._in, self._buffer = to_browser, from_browser, b""
-        self._ids = itertools.count(1)
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
         self._session: str | None = None
         self._loaded = False
         self.errors: list[str] = []
         self.fetched: list[str] = []
+        self._context = self.send("Target.createBrowserContext")["browserContextId"]
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Send a command and wait for its answer; events that come meanwhile are noted."""
-        number = next(self._ids)
-        message = {"id": number, "method": method, "params": parameters}
+        message: dict[str, Any] = {"method": method, "params": parameters}
         if self._session:
             message["sessionId"] = self._session
-        os.write(self._out, json.dumps(message).encode() + b"\0")
+        number = self._browser.send(message)
         while True:
             response = self._receive()
             if response.get("id") == number:
@@ -71,7 +109,7 @@ class Page:
 
     def open(self, url: str, width: int, height: int = 900, dark: bool = False) -> None:
         """Load a page at a width in pixels and wait until its load event."""
-        target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        target = self.send("Target.createTarget", url="about:blank", browserContextId=self._context)["targetId"]
         self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
@@ -102,17 +140,15 @@ class Page:
         """The page as it prints."""
         path.write_bytes(base64.b64decode(self.send("Page.printToPDF")["data"]))
 
+    def close(self) -> None:
+        """Close the page, and forget what it left."""
+        self._session = None
+        self.send("Target.disposeBrowserContext", browserContextId=self._context)
+
     def _receive(self) -> dict[str, Any]:
-        until = time.monotonic() + _PATIENCE_S
-        while b"\0" not in self._buffer:
-            ready, _, _ = select.select([self._in], [], [], max(0.0, until - time.monotonic()))
-            chunk = os.read(self._in, 1 << 20) if ready else b""
-            if not chunk:
-                raise RuntimeError("Chromium has ended or says nothing")
-            self._buffer += chunk
-        raw, self._buffer = self._buffer.split(b"\0", 1)
-        message: dict[str, Any] = json.loads(raw)
-        self._note(message.get("method", ""), message.get("params", {}))
+        message = self._browser.receive()
+        if message.get("sessionId") == self._session:
+            self._note(message.get("method", ""), message.get("params", {}))
         return message
 
     def _note(self, event: str, details: dict[str, Any]) -> None:
@@ -129,19 +165,29 @@ class Page:
             self._loaded = True
 
 
+_running: list[Browser] = []
+"""The Chromium of this process, if one was started."""
+
+
 @contextmanager
 def opened(path: Path, width: int, dark: bool = False) -> Iterator[Page]:
-    """An HTML file in a browser of its own, which ends with the block."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        process, to_browser, from_browser = _start(profile)
-        try:
-            page = Page(to_browser, from_browser)
-            page.open(path.resolve().as_uri(), width, dark=dark)
-            yield page
-        finally:
-            os.close(to_browser)  # Chromium ends when no one can speak to it any more
-            os.close(from_browser)
-            _end(process)
+    """An HTML file in a page of its own, which is closed with the block; after an error its Chromium ends, too."""
+    if not _running:
+        _running.append(Browser())
+    try:
+        page = Page(_running[0])
+        page.open(path.resolve().as_uri(), width, dark=dark)
+        yield page
+        page.close()
+    except BaseException:
+        end()
+        raise
+
+
+def end() -> None:
+    """End the Chromium of this process, if one was started."""
+    while _running:
+        _running.pop().end()
 
 
 def _start(profile: str) -> tuple[int, int, int]:

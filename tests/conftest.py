@@ -18,6 +18,7 @@ import boto3
 import pytest
 from hypothesis import settings
 
+from tests import browser
 from tests.profiles import NIGHTLY, PROFILE
 from validate.lab import lab
 from validate.lab.minio import program
@@ -79,6 +80,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("nightly")]
     ranks = {path: rank for rank, path in enumerate(_LONGEST)}
     items.sort(key=lambda item: ranks.get(item.nodeid.partition("::")[0], len(ranks)))
+
+
+def pytest_sessionfinish() -> None:
+    """End what tests of this process have shared."""
+    browser.end()
 
 
 @dataclass
