@@ -10,6 +10,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ ACCESS_KEY, SECRET_KEY = "TESTACCESSKEYID", "test/secret+value/of/forty/characte
 
 settings.load_profile(PROFILE)
 
-_STORES = {"stub", "lab_state"}
+_STORES = {"stub", "lab_state", "live_minio"}
 _CLOCKED = ("tests/validate/", "tests/traces/logs/", "tests/test_benchmarks.py", "tests/test_readme.py")
 """Where tests of real time are: `make test` collects only these for them."""
 _LONGEST = (
@@ -158,18 +159,42 @@ def stub(aws_environment: None) -> Iterator[Callable[..., StubStore]]:
         process.stdout.close()
 
 
+@contextmanager
+def _own_lab(folder: Path) -> Iterator[Path]:
+    """Yield the folder of MinIO in a lab below a folder; whatever runs in it is stopped afterwards."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TAILCAST_STATE", str(folder / "state"))
+        try:
+            yield folder / "state" / "lab" / "minio"
+        finally:
+            for name in STORES:
+                lab.down(name)
+
+
 @pytest.fixture
 def lab_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
-    """A lab of its own for a test; whatever runs in it is stopped afterwards."""
-    monkeypatch.setenv("TAILCAST_STATE", str(tmp_path / "state"))
-    yield tmp_path / "state" / "lab" / "minio"
-    for name in STORES:
-        lab.down(name)
+    """A lab of its own for a test, which ends before the stores go that the test has added to `STORES`."""
+    with _own_lab(tmp_path) as folder:
+        yield folder
 
 
-@pytest.fixture(params=["one-drive", "erasure-set"])
-def live_minio(request: pytest.FixtureRequest, lab_state: Path) -> Store:
-    """A real MinIO with one drive, and with four of one process."""
+def _started_minio(form: str) -> Store:
     if program.find() is None:
         pytest.skip("the MinIO server is not installed; 'tailcast lab install minio' builds it")
-    return lab.up("minio", Minio.forms[request.param])
+    return lab.up("minio", Minio.forms[form])
+
+
+_MINIO_FORMS = ("one-drive", "erasure-set")
+
+
+@pytest.fixture(scope="module", params=_MINIO_FORMS)
+def live_minio(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A real MinIO with one drive, and with four of one process; all tests of a file have the same one."""
+    with _own_lab(tmp_path_factory.mktemp("lab")):
+        yield _started_minio(request.param)
+
+
+@pytest.fixture(params=_MINIO_FORMS)
+def mortal_minio(request: pytest.FixtureRequest, lab_state: Path) -> Store:
+    """The same for one test, which may kill it."""
+    return _started_minio(request.param)

@@ -52,12 +52,12 @@ def test_a_closed_loop_on_a_real_store(live_minio: Store) -> None:
     assert run.info["schedule"]["lag_p50_s"] < 0.01
 
 
-def test_a_real_store_killed_in_mid_replay(live_minio: Store) -> None:
+def test_a_real_store_killed_in_mid_replay(mortal_minio: Store) -> None:
     def kill(stage: str, done: float, total: float) -> None:
         if stage == "replay" and done >= 30:
-            os.kill(live_minio.nodes[0].pid, signal.SIGKILL)
+            os.kill(mortal_minio.nodes[0].pid, signal.SIGKILL)
 
-    run = replay(reads(300, rate=60), live_minio.target, progress=kill)
+    run = replay(reads(300, rate=60), mortal_minio.target, progress=kill)
     assert len(run) == 300
     assert not run.failed[:20].any() and run.failed[-50:].all()
     assert run.info["left_behind"]
@@ -67,10 +67,10 @@ def test_a_real_store_killed_in_mid_replay(live_minio: Store) -> None:
 one_drive = pytest.mark.parametrize("live_minio", ["one-drive"], indirect=True)
 
 
-@one_drive
+@pytest.mark.parametrize("mortal_minio", ["one-drive"], indirect=True)
 @pytest.mark.parametrize(("data_path", "processes"), [("obstore", 2), ("boto3", 1)])
-def test_a_real_store_killed_and_brought_back(live_minio: Store, data_path: str, processes: int) -> None:
-    pid = live_minio.nodes[0].pid
+def test_a_real_store_killed_and_brought_back(mortal_minio: Store, data_path: str, processes: int) -> None:
+    pid = mortal_minio.nodes[0].pid
     command, environment = (
         Path(f"/proc/{pid}/{name}").read_bytes().split(b"\0")[:-1] for name in ("cmdline", "environ")
     )
@@ -89,7 +89,7 @@ def test_a_real_store_killed_and_brought_back(live_minio: Store, data_path: str,
     trace = trace_of(op, key, arrival_s=np.arange(700) / 100)
     options = Options(data_path=data_path, processes=processes, timeout_s=20)
     try:
-        run = replay(trace, live_minio.target, options, strike)
+        run = replay(trace, mortal_minio.target, options, strike)
     finally:
         for process in again:
             process.kill()
