@@ -88,6 +88,14 @@ def pytest_sessionfinish() -> None:
     browser.end()
 
 
+@pytest.fixture
+def few_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loads and rates at saturation are known from fewer requests, for plans, of which most assess some 50 stores."""
+    monkeypatch.setattr("sim.capacity.health._ROWS", 1000)
+    monkeypatch.setattr("sim.saturation.enough_requests.LEAST", 1000)
+    monkeypatch.setattr("sim.saturation.stable_rate._REQUESTS", 2000)
+
+
 @dataclass
 class StubStore:
     """A running stub server."""

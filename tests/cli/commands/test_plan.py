@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-import sim.capacity.health
 from cli.main import main
 from cli.pages.plan import _objective, write_plan_page
 from cli.parse.slo import parse_slo
@@ -23,15 +22,12 @@ from tests.paths import EXAMPLES
 from tests.specs import minio
 from traces.spec.spec_file import load_mapping, validated
 
+pytestmark = pytest.mark.usefixtures("few_requests")
+
 BILLION, GROWTH = EXAMPLES / "ceph" / "billion-objects.yaml", EXAMPLES / "ceph" / "growth.yaml"
 PRICED = minio("prices={host: 1000, core: 50, drive: 100}")
 MORE = {"months": 12, "rate": {"now": 500, "growth": {"low": 0.05, "likely": 0.13, "high": 0.15}}, "scenarios": 3}
 SLO = "GET.p99<2.2ms"
-
-
-@pytest.fixture(autouse=True)
-def _fewer_requests(monkeypatch):
-    monkeypatch.setattr(sim.capacity.health, "_ROWS", 1000)
 
 
 @pytest.fixture

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import sim.capacity.health
-import sim.saturation.enough_requests
 from cli.parse.slo import parse_slo
 from models.ceph.growth import GROWTH
 from models.ceph.mechanisms.rocksdb import level_targets, rocksdb_defaults
@@ -26,6 +24,8 @@ from tests.specs import minio
 from traces.errors import InputError
 from traces.spec.spec_file import load_mapping, override, validated
 
+pytestmark = pytest.mark.usefixtures("few_requests")
+
 EXAMPLE = EXAMPLES / "ceph" / "billion-objects.yaml"
 CORES, RATE, MONTHS = 8, 4000.0, 24
 
@@ -39,13 +39,6 @@ GATEWAY_BOUND: dict[str, Any] = {
     "device": {"read": "0.001ms", "write": "0.01ms", "capacity": "4TB"},
     "stored": {"objects": 1000},
 }
-
-
-@pytest.fixture(autouse=True)
-def _fewer_requests(monkeypatch):
-    """Loads of all cases here are known from fewer requests, and most plans assess some 50 stores."""
-    monkeypatch.setattr(sim.capacity.health, "_ROWS", 1000)
-    monkeypatch.setattr(sim.saturation.enough_requests, "LEAST", 1000)
 
 
 def growth(**fields: Any) -> Growth:
