@@ -22,8 +22,7 @@ SECONDS = ("workload.duration=10s",)
 ONCE = ("--replications", "1", "--workers", "1")
 
 LARGE = ("nvme-8x8", "nvme-32x8")
-"""Clusters of the same kind, of two sizes: what-ifs and failures of the smaller one prove the same."""
-of_each = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+"""Clusters of the same kind, of two sizes: the smaller one proves the same."""
 of_each_kind = pytest.mark.parametrize(
     "path",
     others_nightly(FILES, [path for path in FILES if path.stem != LARGE[1]], f"{LARGE[0]} is of the same kind"),
@@ -50,7 +49,7 @@ def most_ops(capsys, path, *assignments: str) -> float:
     return answer(capsys, "bounds", path, *settings([*short, *assignments]))["max_throughput_ops"]
 
 
-@of_each
+@of_each_kind
 def test_bounds_allow_the_load_and_more_with_more_or_faster_parts(capsys, path):
     found = answer(capsys, "bounds", path, *settings(SHORT.get(path.stem, SECONDS)))
     most = found["max_throughput_ops"]

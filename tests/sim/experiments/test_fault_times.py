@@ -106,8 +106,9 @@ def test_a_fault_after_the_end_is_as_none(name: str):
 @pytest.mark.parametrize("name", SOURCES if NIGHTLY else FEW)
 def test_a_fault_at_0_acts_as_one_of_a_nanosecond_later(name: str):
     data = short(name)
-    for kind in each_failure(name):
-        for until_s in (None, 30.0):
+    for number, kind in enumerate(each_failure(name)):
+        ends = (None, 30.0)
+        for until_s in ends if NIGHTLY else ends[number % 2 :][:1]:
             at_once, soon = (failing(data, kind, at_s, until_s) for at_s in (0.0, 1e-9))
             if at_once is None or soon is None:
                 continue
