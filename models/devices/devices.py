@@ -1,175 +1,23 @@
-"""Storage devices: service times of random reads and writes, from the figures of data sheets and reviews.
-
-An access has two parts. During the exclusive part (`read`, `write`: 1 / IOPS for a small access, 1 / bandwidth for each
-byte) other accesses wait; the rest of the latency (`read_latency`, `write_latency`) overlaps with other accesses. So
-three published figures are met together: the latency at queue depth 1, the IOPS at high depth, and the bandwidth of
-large transfers at any depth. A hard disk has one arm and therefore no second part.
-"""
+"""Storage devices that specs may name, with the figures of data sheets and reviews."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import scipy
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator
 
-from models.devices.hdd import Hdd, Seek, rescaled
+from models.devices.data_sheet import exclusive, lognormal, read_shape, rest, write_shape
+from models.devices.device import Device
+from models.devices.hdd import Hdd, Seek
 from models.devices.presets import PRESETS_OF, Preset, Presets
-from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
-from traces.spec.field_notes import Basis, Unit
 from traces.spec.suggestions import instead
-from traces.spec.units import MOST_COUNT, Bytes, Seconds, parse_fraction
-from traces.workload.distributions import Empirical, Lognormal, Shape, Strict
-
-BLOCK_BYTES = 4096
-"""Size of the accesses whose latency and IOPS data sheets give."""
-
-_MOST_SPARE = 10.0
-SpareFlash = Annotated[
-    float,
-    Unit("", "15%"),
-    BeforeValidator(lambda value: parse_fraction(value, _MOST_SPARE), json_schema_input_type=float | str),
-]
+from traces.workload.distributions import Empirical
 
 
-class Device(Strict):
-    """One drive; `read` and `write` may be left out if `disk` is given."""
-
-    read: Annotated[Demand, DRIVE_BANDWIDTH] = Field(
-        description="Exclusive time of a random read, during which other accesses wait: 1 / IOPS for a small one."
-    )
-    write: Annotated[Demand, DRIVE_BANDWIDTH] = Field(
-        description="Exclusive time of a random write, during which other accesses wait: 1 / IOPS for a small one."
-    )
-    read_latency: Demand = Field(NOTHING, description="Further latency of a read, which overlaps with other accesses.")
-    write_latency: Demand = Field(
-        NOTHING, description="Further latency of a write, which overlaps with other accesses."
-    )
-    queue_depth: int = Field(
-        1, ge=1, le=MOST_COUNT, description="Number of accesses in their exclusive part at the same time."
-    )
-    max_access: Annotated[Bytes, Field(gt=0), Basis("assumed: no limit", 4096, 1 << 30)] | None = Field(
-        None,
-        description="Largest access; more bytes take several, each with the whole constant time; absent: no limit.",
-    )
-    capacity: Annotated[Bytes, Basis("no default: presets have the figures of data sheets", 10**10, 2 * 10**14)] = (
-        Field(gt=0, description="Usable capacity of the drive, from which its fill follows.")
-    )
-    flush: Seconds = Field(
-        0.0, description="Additional time until a write is durable; 0: the drive has power-loss protection."
-    )
-    over_provisioning: Annotated[SpareFlash, Basis("no default: presets have their own", 0.02, 1)] | None = Field(
-        None,
-        gt=0,
-        le=_MOST_SPARE,
-        description="Spare flash as a fraction of the capacity; absent: data are overwritten in place, without "
-        "garbage collection.",
-    )
-    disk: Hdd | None = Field(None, description="Mechanism of a hard disk, from which its times follow; absent: flash.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _by_mechanism(cls, data: Any) -> Any:
-        """Derive the times of a hard disk from its mechanism."""
-        if not isinstance(data, Mapping) or data.get("disk") is None or {"read", "write"} <= data.keys():
-            return data
-        disk = Hdd.model_validate(data["disk"])
-        return {"read": disk.access("read"), "write": disk.access("write"), **data}
-
-    def accesses(self, size_bytes: float) -> int:
-        """Return the number of accesses that bytes take, at least 1."""
-        return max(1, math.ceil(size_bytes / self.max_access)) if self.max_access else 1
-
-    @property
-    def has_one_access(self) -> bool:
-        """Whether it serves one access at a time, no part of which overlaps with a write."""
-        return self.queue_depth == 1 and not self.write_latency.takes_time
-
-    @property
-    def rotational(self) -> bool:
-        """Whether it is a hard disk."""
-        return self.disk is not None
-
-    def filled(self, fraction: float, newest: float = 1.0) -> Device:
-        """Return the device with data on a fraction of it, the `newest` fraction of which is accessed.
-
-        A hard disk is filled from its outer blocks inwards, as file systems and BlueStore do (assumed), and its seeks
-        cover the accessed blocks only. Flash collects less garbage than when it is full, the state that its published
-        figures are for; bytes of large writes cost the same.
-
-        Raises:
-            ValueError: a fraction is not above 0 and at most 1.
-        """
-        if not 0 < fraction <= 1 or not 0 < newest <= 1:
-            raise ValueError(f"fraction is {fraction}, newest is {newest}; above 0 and at most 1 is allowed")
-        if self.disk is not None:
-            return self._with(self.disk.model_copy(update={"at": fraction * (1 - newest), "span": fraction * newest}))
-        if self.over_provisioning is None:
-            return self
-        relative = write_amplification(fraction, self.over_provisioning) / write_amplification(
-            1, self.over_provisioning
-        )
-        write = self.write.model_copy(update={"constant": self.write.constant * relative})
-        return self.model_copy(update={"write": write})
-
-    def at_depth(self, depth: float) -> Device:
-        """Return the device with `depth` queued accesses on average: a hard disk serves the one that it reaches first.
-
-        Flash gains nothing, because its figures are those of many accesses already.
-
-        Raises:
-            ValueError: the depth is below 1.
-        """
-        if depth < 1:
-            raise ValueError(f"depth is {depth}; at least 1 is allowed")
-        return self if self.disk is None else self._with(self.disk.model_copy(update={"depth": depth}))
-
-    def _with(self, disk: Hdd) -> Device:
-        """Return the device with another mechanism; times that a spec gave change in proportion."""
-        assert self.disk is not None
-        read = rescaled(self.read, self.disk.access("read"), disk.access("read"))
-        write = rescaled(self.write, self.disk.access("write"), disk.access("write"))
-        return self.model_copy(update={"disk": disk, "read": read, "write": write})
-
-
-def write_amplification(utilization: float, over_provisioning: float) -> float:
-    """Return the flash pages written for each page of uniformly random writes, under greedy garbage collection.
-
-    ``a / (a + W(-a exp(-a)))`` with a = physical over used pages and W Lambert's function (Xiang and Kurkoski,
-    arXiv 1110.4245, 2011; Desnoyers, SYSTOR 2012, has the same for blocks collected in order).
-
-    Args:
-        utilization: fraction of the capacity that holds data, above 0 and at most 1.
-        over_provisioning: spare flash as a fraction of the capacity, above 0.
-    """
-    a = (1 + over_provisioning) / utilization
-    return a / (a + float(scipy.special.lambertw(-a * math.exp(-a)).real))
-
-
-def _exclusive(iops: float, bandwidth: float) -> ServiceDemand:
-    """Return the exclusive time of an access; `bandwidth` in bytes per second."""
-    per_byte_s = 1 / bandwidth
-    return ServiceDemand(constant=max(1 / iops - BLOCK_BYTES * per_byte_s, 0.0), per_byte=per_byte_s)
-
-
-def _rest(latency_s: float, iops: float, shape: Shape) -> ServiceDemand:
-    """Return the overlapping rest of the latency at queue depth 1."""
-    return ServiceDemand(constant=latency_s - 1 / iops, distribution=shape)
-
-
-_NORMAL = {0.999: 3.090232306167813, 0.99999: 4.264890793923841}
-"""Quantiles of the standard normal distribution (`scipy.special.ndtri`, whose import takes 0.1 s), by probability."""
-
-
-def _lognormal(latency_s: float, iops: float, probability: float, quantile_s: float) -> Lognormal:
-    """Return the shape (assumed lognormal) of the rest of a latency of which mean and one quantile are published."""
-    ratio = (quantile_s - 1 / iops) / (latency_s - 1 / iops)
-    z = _NORMAL[probability]
-    sigma = z - math.sqrt(z**2 - 2 * math.log(ratio))  # quantile / mean = exp(z sigma - sigma² / 2)
-    return Lognormal(cv=math.sqrt(math.expm1(sigma**2)))
+def _by_sheet(capacity: str, **sheet: Any) -> Device:
+    return Device.model_validate({"data_sheet": sheet, "capacity": capacity})
 
 
 def _hdd(disk: Hdd, capacity: str) -> Device:
@@ -193,8 +41,13 @@ class DevicePreset:
 
 
 _OVER_PROVISIONING = 0.145  # assumed: 4096 GiB of flash sold as 3.84 TB
-_READ_SHAPE = _lognormal(110e-6, 72_000, 0.999, 300e-6)  # the S4500's; assumed for flash with no published quantile
-_WRITE_SHAPE = _lognormal(52e-6, 33_000, 0.999, 800e-6)
+_READ_SHAPE, _WRITE_SHAPE = read_shape(), write_shape()
+_CONSUMER_FLUSH_S = 1.7e-3
+_NO_PLP = (
+    "No power-loss protection: a flush of 1.7 ms, as of a Samsung 980 with fsync after each write (574/s; igene.tw, "
+    "2023); others take 1 to 5 ms (assumed)."
+)
+_EBS = "Reads and writes share both limits. Give data_sheet instead for a volume with others."
 _OPTANE_READ_SHAPE = Empirical(
     probabilities=(0.0, 0.99, 0.99999, 1.0), values=tuple(t - 1.82e-6 for t in (7.5e-6, 10e-6, 37e-6, 60e-6))
 )
@@ -243,8 +96,8 @@ _PRESETS = (
         "Intel SSD DC S4500 (product specification): 4 KB random at depth 32 over all blocks, typical and "
         "99.9 % latencies.",
         Device(
-            read=_exclusive(72_000, 500e6), read_latency=_rest(110e-6, 72_000, _READ_SHAPE),
-            write=_exclusive(33_000, 490e6), write_latency=_rest(52e-6, 33_000, _WRITE_SHAPE),
+            read=exclusive(72_000, 500e6), read_latency=rest(110e-6, 72_000, _READ_SHAPE),
+            write=exclusive(33_000, 490e6), write_latency=rest(52e-6, 33_000, _WRITE_SHAPE),
             capacity="3840GB", over_provisioning=_OVER_PROVISIONING,
         ),
     ),
@@ -253,8 +106,8 @@ _PRESETS = (
         "Samsung PM983 3.84 TB (specification 1.0, January 2018): sustained random IOPS, typical latencies. "
         "Bandwidths: assumed.",
         Device(
-            read=_exclusive(540_000, 3.0e9), read_latency=_rest(85e-6, 540_000, _READ_SHAPE),
-            write=_exclusive(50_000, 1.9e9), write_latency=_rest(50e-6, 50_000, _WRITE_SHAPE),
+            read=exclusive(540_000, 3.0e9), read_latency=rest(85e-6, 540_000, _READ_SHAPE),
+            write=exclusive(50_000, 1.9e9), write_latency=rest(50e-6, 50_000, _WRITE_SHAPE),
             capacity="3840GB", over_provisioning=_OVER_PROVISIONING,
         ),
     ),
@@ -264,8 +117,8 @@ _PRESETS = (
         "write latency, as writes go to its buffer. Read latency measured (AnandTech 11209). Its spare flash: "
         "assumed (10 writes a day).",
         Device(
-            read=_exclusive(460_000, 2.8e9), read_latency=_rest(77.9e-6, 460_000, _READ_SHAPE),
-            write=_exclusive(175_000, 2.0e9), write_latency=_rest(20e-6, 175_000, _WRITE_SHAPE),
+            read=exclusive(460_000, 2.8e9), read_latency=rest(77.9e-6, 460_000, _READ_SHAPE),
+            write=exclusive(175_000, 2.0e9), write_latency=rest(20e-6, 175_000, _WRITE_SHAPE),
             capacity="2TB", over_provisioning=0.28,
         ),
     ),
@@ -275,10 +128,108 @@ _PRESETS = (
         "reads one at a time as measured (mean 8.9 us, p99 10, p99.999 37; least and most: assumed); writes' "
         "mean assumed as reads', their p99.999 by specification.",
         Device(
-            read=_exclusive(550_000, 2.4e9), read_latency=_rest(8.9e-6, 550_000, _OPTANE_READ_SHAPE),
-            write=_exclusive(500_000, 2.0e9),
-            write_latency=_rest(8.9e-6, 500_000, _lognormal(8.9e-6, 500_000, 0.99999, 100e-6)),
+            read=exclusive(550_000, 2.4e9), read_latency=rest(8.9e-6, 550_000, _OPTANE_READ_SHAPE),
+            write=exclusive(500_000, 2.0e9),
+            write_latency=rest(8.9e-6, 500_000, lognormal(8.9e-6, 500_000, 0.99999, 100e-6)),
             capacity="375GB",
+        ),
+    ),
+    DevicePreset(
+        "nl-sas",
+        "WD Ultrastar DC HC310 (OEM specification, tables 5 to 7): seeks and rotation. Highest rate 255 MB/s (data "
+        "sheet, from memory). Lowest rate and full stroke: in proportion to hdd-7k2's (assumed). SATA and SAS alike.",
+        _hdd(
+            Hdd(
+                read_seek=Seek(track=0.23e-3, average=7.4e-3, full_stroke=17.0e-3),
+                write_seek=Seek(track=0.32e-3, average=8.2e-3, full_stroke=18.9e-3),
+                rpm=7200, outer=255e6, inner=121e6, overhead=0.2e-3,
+            ),
+            "6TB",
+        ),
+    ),
+    DevicePreset(
+        "sas-15k",
+        "HGST Ultrastar C15K600 (specification, table 6): average seeks; other 15,000 rpm disks have 3.1 to 3.8 ms "
+        "(15K450). Single track, full stroke (2.3 times the average) and rates: assumed.",
+        _hdd(
+            Hdd(
+                read_seek=Seek(track=0.2e-3, average=2.9e-3, full_stroke=6.7e-3),
+                write_seek=Seek(track=0.3e-3, average=3.1e-3, full_stroke=7.1e-3),
+                rpm=15_000, outer=250e6, inner=150e6, overhead=0.2e-3,
+            ),
+            "600GB",
+        ),
+    ),
+    DevicePreset(
+        "hdd-smr",
+        "A drive-managed shingled disk of 5,900 rpm (Seagate Archive 8 TB). A write is that of sustained random ones, "
+        "once the persistent cache of some 20 GB is full: each rewrites a band of 15 to 40 MB (Aghayev and Desnoyers, "
+        "Skylight, FAST 2015), here 30 MB at 150 MB/s. Before, or if many writes fall into a band, it is as fast as a "
+        "hard disk: give write: {constant: 20ms} then. Seeks: assumed.",
+        Device.model_validate({
+            "disk": (shingled := Hdd(
+                read_seek=Seek(track=0.5e-3, average=12e-3, full_stroke=27e-3),
+                write_seek=Seek(track=0.6e-3, average=12e-3, full_stroke=27e-3),
+                rpm=5900, outer=190e6, inner=90e6, overhead=0.2e-3,
+            )),
+            "write": shingled.access("write").model_copy(update={"constant": 2 * 30e6 / 150e6}),
+            "capacity": "8TB",
+        }),
+    ),
+    DevicePreset(
+        "sata-ssd-consumer",
+        "Samsung 870 EVO 1 TB (KitGuru's review: 98,000 and 88,000 IOPS at depth 32, 13,000 and 36,000 at depth 1, 560 "
+        f"and 530 MB/s). {_NO_PLP} Writes are those of the SLC cache, some 42 GB; sustained random ones are fewer "
+        "(assumed: 3,000 to 30,000 IOPS).",
+        _by_sheet(
+            "1TB", read_iops=98_000, write_iops=88_000, read_bandwidth=560e6, write_bandwidth=530e6,
+            read_latency=1 / 13_000, write_latency=1 / 36_000, flush=_CONSUMER_FLUSH_S,
+        ),
+    ),
+    DevicePreset(
+        "sata-ssd-qlc",
+        "Samsung 870 QVO after its SLC cache of 6 to 78 GB: 160 MB/s (KitGuru's review, 4 TB), random writes of 14 "
+        f"MB/s when all blocks were written (CDRLabs' review, 1 TB). Reads: the 870 EVO's. {_NO_PLP}",
+        _by_sheet(
+            "4TB", read_iops=98_000, write_iops=3_400, read_bandwidth=560e6, write_bandwidth=160e6,
+            read_latency=1 / 13_000, flush=_CONSUMER_FLUSH_S,
+        ),
+    ),
+    DevicePreset(
+        "nvme-consumer",
+        "Samsung 970 EVO Plus 1 TB: writes of 60,000 IOPS at depth 1 (KitGuru's review), at depth 32 by bandwidth; "
+        "reads of 600,000 and 19,000, 3.5 GB/s, and 1.7 GB/s of writes after the SLC cache of 42 GB (data sheet, from "
+        f"memory). {_NO_PLP} Sustained random writes are fewer (assumed: 20,000 to 100,000 IOPS).",
+        _by_sheet(
+            "1TB", read_iops=600_000, write_iops=400_000, read_bandwidth=3.5e9, write_bandwidth=1.7e9,
+            read_latency=1 / 19_000, write_latency=1 / 60_000, flush=_CONSUMER_FLUSH_S,
+        ),
+    ),
+    DevicePreset(
+        "nvme-qlc",
+        "Intel SSD D5-P5316 15.36 TB (data sheet, from memory): reads of 800,000 IOPS; writes of 64 KiB, its unit of "
+        "mapping, at 7,800/s: a smaller one rewrites as much (assumed). Latencies: assumed.",
+        _by_sheet(
+            "15.36TB", read_iops=800_000, write_iops=7_800, read_bandwidth=7.0e9, write_bandwidth=3.2e9,
+            read_latency=120e-6,
+        ),
+    ),
+    DevicePreset(
+        "ebs-gp3",
+        "Amazon EBS gp3 with its baseline of 3,000 IOPS and 125 MiB/s; up to 80,000 and 2,000 MiB/s can be bought "
+        f"(AWS, September 2025). {_EBS} Latency: assumed 1 ms; AWS says single-digit milliseconds.",
+        _by_sheet(
+            "1TB", read_iops=3_000, write_iops=3_000, read_bandwidth=125 * 2**20, write_bandwidth=125 * 2**20,
+            read_latency=1e-3, write_latency=1e-3,
+        ),
+    ),
+    DevicePreset(
+        "ebs-io2",
+        "Amazon EBS io2 Block Express with 16,000 IOPS and 1,000 MiB/s; up to 256,000 and 4,000 MiB/s can be bought "
+        f"(AWS). {_EBS} Latency: assumed 0.5 ms; AWS says below 1 ms.",
+        _by_sheet(
+            "1TB", read_iops=16_000, write_iops=16_000, read_bandwidth=1000 * 2**20, write_bandwidth=1000 * 2**20,
+            read_latency=0.5e-3, write_latency=0.5e-3,
         ),
     ),
 )  # fmt: skip

@@ -8,8 +8,10 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
+from models.devices.data_sheet import DataSheet
 from models.devices.hdd import Hdd, rescaled
 from models.devices.presets import Preset, Presets, PresetSection
+from models.devices.raid import Raid
 from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
 from traces.spec.field_notes import Basis
 from traces.spec.units import MOST_COUNT
@@ -28,6 +30,10 @@ class DriveTimes(PresetSection):
         description="Mechanism of a hard disk, from which service times that are absent follow (default: that of the "
         "preset); absent: flash, or times as given.",
     )
+    data_sheet: DataSheet | None = Field(
+        None,
+        description="Figures of a data sheet, from which service times that are absent follow, instead of a preset.",
+    )
     reorder_depth: Annotated[int, Basis("native command queuing of SATA has 32 commands", 1, 256)] = Field(
         32,
         ge=1,
@@ -37,11 +43,24 @@ class DriveTimes(PresetSection):
 
     @classmethod
     def completed(cls, data: Any) -> Any:
-        """Return the fields of a section with those that follow from its preset or its disk."""
+        """Return the fields of a section with those that follow from its preset, its disk or its data sheet."""
+        if isinstance(data, Mapping) and data.get("data_sheet") is not None:
+            return cls._from_sheet(data)
         data = super().completed(data)
         if not isinstance(data, Mapping) or data.get("disk") is None:
             return data
         return {**cls._times_of(Hdd.model_validate(data["disk"])), **data}
+
+    @classmethod
+    def _from_sheet(cls, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        for other in ("preset", "disk"):
+            if data.get(other) is not None:
+                raise ValueError(f"data_sheet: {other} supplies the same times; give one of them")
+        sheet = DataSheet.model_validate(data["data_sheet"])
+        times = sheet.times
+        if cls.durable:
+            times[cls.durable] = durable_write(times["write"], sheet.flush, times["write_latency"])
+        return {**{name: time for name, time in times.items() if name in cls.model_fields}, **data}
 
     @classmethod
     def _times_of(cls, disk: Hdd) -> dict[str, ServiceDemand]:
@@ -73,6 +92,37 @@ class DriveTimes(PresetSection):
             if time is not None and (name != self.durable or time == before[name])
         }
         return self.model_copy(update=changed)
+
+
+class ArrayTimes(DriveTimes):
+    """Drives each of which may be an array of equal ones."""
+
+    read: ServiceDemand | None = None
+    write: ServiceDemand | None = None
+    read_latency: ServiceDemand = NOTHING
+    write_latency: ServiceDemand = NOTHING
+    raid: Raid | None = Field(
+        None, description="Array that each drive is, whose members have the times of the section; absent: one drive."
+    )
+
+    def at_depth(self, waiting: float) -> Self:
+        """Return the drives as `DriveTimes.at_depth` does, with the times of arrays instead of their members."""
+        if self.raid is None:
+            return super().at_depth(waiting)
+        raid, one = self.raid, super().at_depth(max(1.0, waiting / self.raid.members))
+        read, write = one.read or NOTHING, one.write or NOTHING
+        times: dict[str, ServiceDemand | None] = {}
+        times["read"], times["read_latency"] = raid.read(read, one.read_latency)
+        times["write"], times["write_latency"] = raid.write(read, write, one.write_latency)
+        if (durable := getattr(one, self.durable, None)) is not None:
+            times[self.durable] = raid.durable(read, durable)
+        given = {name: time for name, time in times.items() if getattr(self, name) is not None}
+        return one.model_copy(update={**given, "raid": None})
+
+    @property
+    def deepest(self) -> int:
+        """Largest number of waiting accesses from which the members take those that they reach first."""
+        return super().deepest * (self.raid.members if self.raid and super().deepest > 1 else 1)
 
 
 class HostDrives(DriveTimes):

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from models.ceph.spec.spec import CephSpec
-from models.devices.devices import Device
+from models.devices.device import Device
 from models.minio.spec.sections import Drives, Hosts
 from models.network.service_demand import PlausibleBandwidth, ServiceDemand
 from models.store import MODULES, store_named

@@ -24,7 +24,7 @@ from models.ceph.mechanisms.fragmentation import mean_extents
 from models.ceph.mechanisms.redundancy import stripes
 from models.ceph.mechanisms.rocksdb import Placement, RocksDbOptions, memtable_factor, place
 from models.ceph.spec.spec import CephSpec
-from models.devices.devices import Device
+from models.devices.device import Device
 from models.network.service_demand import NOTHING, ServiceDemand
 from traces.operations import Op
 from traces.workload.distributions import Lognormal

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from models.devices.drive_times import DriveTimes
+from models.devices.drive_times import ArrayTimes
 from models.devices.presets import PRESETS_OF, PresetSection
 from models.devices.processors import BARE_COUNT, CoreCount, Cores
 from models.minio.spec import presets
@@ -200,7 +200,7 @@ class Hosts(PresetSection):
         return self.cores.at_speed(demand)
 
 
-class Drives(DriveTimes):
+class Drives(ArrayTimes):
     """The drives of the hosts, which are identical."""
 
     durable: ClassVar[str] = "commit"

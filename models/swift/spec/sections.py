@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from models.devices.drive_times import HostDrives
+from models.devices.drive_times import ArrayTimes, HostDrives
 from models.devices.presets import PRESETS_OF, PresetSection
 from models.devices.processors import BARE_COUNT, Cores
 from models.network.service_demand import NOTHING, Demand, ServiceDemand
@@ -116,7 +116,7 @@ class Hosts(PresetSection):
         return self.cores.at_speed(self.cpu.get(op, NOTHING))
 
 
-class Drives(HostDrives):
+class Drives(HostDrives, ArrayTimes):
     """The drives of each host, which hold objects."""
 
     durable: ClassVar[str] = "sync"

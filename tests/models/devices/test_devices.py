@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from models.devices.devices import _NORMAL, PRESETS, Device, DeviceField, write_amplification
+from models.devices.data_sheet import _NORMAL
+from models.devices.device import Device, write_amplification
+from models.devices.devices import PRESETS, DeviceField
 from models.devices.hdd import Hdd, Seek
 from tests.profiles import examples
 
@@ -15,6 +17,8 @@ DEVICE = TypeAdapter(DeviceField)
 SIZE = np.array([4096])
 FLASH = ["sata-ssd", "nvme", "nvme-p3700", "optane"]
 DISKS = ["hdd-7k2", "hdd-7k2-2.5in", "hdd-5k4"]
+CONSUMER = ["sata-ssd-consumer", "sata-ssd-qlc", "nvme-consumer"]
+OTHERS = ["nl-sas", "sas-15k", "hdd-smr", "nvme-qlc", "ebs-gp3", "ebs-io2"]
 
 
 def _no_contention_s(device: Device, kind: str, size: int = 4096) -> float:
@@ -234,7 +238,8 @@ def test_kinds_of_device():
     assert [PRESETS[name].rotational for name in DISKS + FLASH] == [True] * 3 + [False] * 4
     assert [PRESETS[name].flush for name in FLASH] == [0.0] * 4
     assert PRESETS["hdd-7k2"].flush == pytest.approx(8.33e-3, rel=1e-3)
-    assert set(PRESETS) == set(DISKS + FLASH)
+    assert all(1e-3 <= PRESETS[name].flush <= 5e-3 for name in CONSUMER)
+    assert set(PRESETS) == set(DISKS + FLASH + CONSUMER + OTHERS)
 
 
 def test_devices_in_a_spec():
@@ -286,3 +291,39 @@ def test_disks_that_cannot_be_are_refused():
             PRESETS["nvme"].filled(fraction)
     with pytest.raises(ValueError, match="depth is 0"):
         PRESETS["nvme"].at_depth(0)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "latency_s", "iops"),
+    [
+        ("sata-ssd-consumer", "read", 1 / 13_000, 98_000), ("nvme-consumer", "write", 1 / 60_000, 400_000),
+        ("ebs-gp3", "read", 1e-3, 3_000), ("ebs-gp3", "write", 1e-3, 3_000), ("ebs-io2", "write", 0.5e-3, 16_000),
+        ("nvme-qlc", "write", 1 / 7_800, 7_800),
+    ],
+)  # fmt: skip
+def test_presets_by_data_sheet_have_its_latency_and_iops(name, kind, latency_s, iops):
+    device = PRESETS[name]
+    assert _no_contention_s(device, kind) == pytest.approx(latency_s, rel=1e-6)
+    assert 1 / float(_demands(device, kind)[0].mean_s(SIZE)[0]) == pytest.approx(iops, rel=1e-6)
+
+
+def test_a_device_follows_from_its_data_sheet_alone():
+    sheet = {"read_iops": 98_000, "write_iops": 30_000, "read_bandwidth": "560MB/s", "write_bandwidth": "450MB/s"}
+    device = DEVICE.validate_python({"data_sheet": {**sheet, "flush": "2ms"}, "capacity": "1TB"})
+    assert float(device.read.mean_s(SIZE)[0]) == pytest.approx(1 / 98_000)
+    assert not device.read_latency.takes_time and device.flush == 2e-3
+    assert DEVICE.validate_python(device.model_dump()) == device
+    own = DEVICE.validate_python({"data_sheet": sheet, "capacity": "1TB", "write": {"constant": "1ms"}})
+    assert own.write.constant == 1e-3
+
+
+def test_a_latency_below_that_of_the_iops_is_refused():
+    sheet = {"read_iops": 1000, "write_iops": 1000, "read_bandwidth": 1e8, "write_bandwidth": 1e8}
+    with pytest.raises(ValidationError, match=r"at least 1 / read_iops, 0\.001 s"):
+        DEVICE.validate_python({"data_sheet": {**sheet, "read_latency": "0.5ms"}, "capacity": "1TB"})
+
+
+def test_a_full_shingled_disk_writes_two_bands_and_reads_as_a_hard_disk():
+    device = PRESETS["hdd-smr"]
+    assert device.write.constant == pytest.approx(0.4) and device.read.constant < 0.02
+    assert device.at_depth(8).write.constant < device.write.constant
