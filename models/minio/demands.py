@@ -53,6 +53,7 @@ def unused(spec: MinioSpec, ops: Collection[Op]) -> list[str]:
     hosts = {"hosts": spec.hosts} | {f"pools.{number}.hosts": pool.hosts for number, pool in enumerate(spec.pools)}
     without_effect = {
         **{f"{path}.{name}": is_unused for path, each in hosts.items() for name, is_unused in _of_hosts(each).items()},
+        **{f"{path}.memory": spec.stored is None for path in hosts},
         "hosts.internode": spec.hosts.count * spec.hosts.processes == 1 and not spec.pools,
         "healing": not any(fault.kind == "drive_replaced" for fault in spec.faults),
         "movement": not any(fault.kind in ("decommission", "rebalance") for fault in spec.faults),

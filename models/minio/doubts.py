@@ -22,7 +22,8 @@ def doubts(spec: MinioSpec) -> Iterator[Doubt]:
         yield Doubt("scanner", "is off, because speed is not given; MinIO's own setting is speed: default")
     if spec.release < EARLIEST:
         text = (
-            f"{spec.release} is before {EARLIEST}: except for the parity, the model has the accesses of later releases"
+            f"{spec.release} is before {EARLIEST}: except for the parity and the files of objects, the model has the "
+            "accesses of later releases"
         )
         yield Doubt("release", text)
     if spec.release > LATEST:

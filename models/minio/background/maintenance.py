@@ -14,6 +14,7 @@ from models.minio.background.healing import Healed
 from models.minio.background.movement import moves, moving_s
 from models.minio.background.work import objects_of_set
 from models.minio.cluster.epochs import Epoch
+from models.minio.cluster.file_systems import reads_of
 from models.minio.cluster.fixed_places import FixedPlaces
 from models.minio.cluster.places import Places
 from models.minio.cluster.stations import Pool, Stations
@@ -24,7 +25,7 @@ from models.minio.spec.maintenance_sections import SCANNER_SPEEDS
 from models.minio.spec.spec import MinioSpec
 from models.network.discipline import Discipline
 from models.network.route import Route
-from models.network.service_demand import NOTHING
+from models.network.service_demand import NOTHING, ServiceDemand
 from models.network.station import Member, Station
 from models.shared.faults import FaultKind, duration_text
 from models.shared.steps import access, acquire, delay, in_series
@@ -118,9 +119,7 @@ def _scan(spec: MinioSpec, stations: Stations, buckets: int, number: int, pool: 
     The scanner checks one object of 1,024 on all drives in a cycle, which is left out.
     """
     assert spec.stored is not None
-    factor, longest_s, cycle_s = SCANNER_SPEEDS[spec.scanner.speed]
-    sets, name = pool.layout.sets, f"scanner of pool {number}"
-    streams = min(buckets, pool.layout.size, max(pool.hosts.cores.count, 1))
+    sets, name, streams = pool.layout.sets, f"scanner of pool {number}", _streams(buckets, pool)
     # On busy drives it is slower than when idle; what it does not come to is left out, not done after the last request.
     tokens = [
         stations.add(
@@ -137,15 +136,35 @@ def _scan(spec: MinioSpec, stations: Stations, buckets: int, number: int, pool: 
     ]
     drives = stations.drive[sets + pool.first_drive]
     rows = np.column_stack([np.repeat(tokens, sets.shape[1]), drives.ravel()]).astype(np.int32)
-    read = small(pool.drives.read or NOTHING)
-    read_s = float(read.mean_s(np.array([0]))[0])
-    pause_s = sum(_pause_s(factor, work_s, longest_s) for work_s in (read_s, _FOLDER_S))
+    read, pause_s = _visit(spec, number, pool)
     step = acquire(Member(table, 0, ("worker",))) + access(Member(table, 1, ("drive",)), read)
     step += delay(stations.latency, pause_s)
-    objects = objects_of_set(spec, number, len(sets))
-    most = streams / (read_s + pause_s) if read_s + pause_s else math.inf
-    rate_ops = min(most, objects / spec.scanner.cycles / cycle_s) * len(sets)
+    rate_ops = len(sets) * objects_of_set(spec, number, len(sets)) / visited_s(spec, buckets, number, pool)
     return ObjectWork(name, Route(name, in_series(step), BEST_EFFORT), rows, 0, math.inf, 0.0, rate_ops)
+
+
+def visited_s(spec: MinioSpec, buckets: int, number: int, pool: Pool) -> float:
+    """Return the time in s in which the scanner visits each object of a pool once, on idle drives.
+
+    A cycle visits one object of `Scanner.cycles`, and takes as long as the streams of a set need, at least a minute or
+    what else the speed says.
+    """
+    read, pause_s = _visit(spec, number, pool)
+    visits_s = float(read.mean_s(np.array([0]))[0]) + pause_s
+    each = objects_of_set(spec, number, len(pool.layout.sets))
+    return max(each * visits_s / _streams(buckets, pool), spec.scanner.cycles * SCANNER_SPEEDS[spec.scanner.speed][2])
+
+
+def _streams(buckets: int, pool: Pool) -> int:
+    return min(buckets, pool.layout.size, max(pool.hosts.cores.count, 1))
+
+
+def _visit(spec: MinioSpec, number: int, pool: Pool) -> tuple[ServiceDemand, float]:
+    """Return the reads of a visit, and the pause after it in s."""
+    factor, longest_s, _ = SCANNER_SPEEDS[spec.scanner.speed]
+    read = small(pool.drives.read or NOTHING).scaled(1 + sum(reads_of(spec, number, pool).files))
+    read_s = float(read.mean_s(np.array([0]))[0])
+    return read, sum(_pause_s(factor, work_s, longest_s) for work_s in (read_s, _FOLDER_S))
 
 
 def _pause_s(factor: float, work_s: float, longest_s: float) -> float:

@@ -49,6 +49,7 @@ class Stations:
         slots: of each node: its limit of requests, shape (nodes,).
         drive, journal: of each drive, shape (drives,).
         host_of_node: shape (nodes,).
+        later: where metadata wait that file systems write back; that of the latency if none do.
         nowhere: see `NOWHERE`.
     """
 
@@ -83,6 +84,9 @@ class Stations:
         self.drive_latency = self.latency
         if any(p.drives.read_latency.takes_time or p.drives.write_latency.takes_time for p in self.pools):
             self.drive_latency = self.add(Station("drive latency", "drive latency", Discipline.INFINITE_SERVER))
+        self.later = self.latency
+        if spec.stored is not None:
+            self.later = self.add(Station("metadata written back", "write-back", Discipline.INFINITE_SERVER))
         self.nowhere = self.add(NOWHERE)
         self.ins, self.outs = self._links(total_hosts, name, spec.network.queue)
         if spec.client.on_storage_hosts:

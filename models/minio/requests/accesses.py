@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,8 +11,13 @@ from models.minio.requests.parts import BLOCK_BYTES, MESSAGE_BYTES, STREAM_BYTES
 from models.minio.requests.request import Branches
 from models.minio.requests.transfers import Transfers
 from models.minio.spec.release import looks_up
+from models.network.route import Chance
 from models.network.service_demand import NOTHING, ServiceDemand
-from models.shared.steps import Step, access, commit, use, visit
+from models.shared.steps import Stages, Step, access, commit, detached, use, visit
+from traces.workload.distributions import Empirical
+
+_LATER = ServiceDemand(constant=0.5, distribution=Empirical(probabilities=(0, 1), values=(0, 2)))
+"""Time until metadata are written back, uniform from 0 to 1 s (assumed)."""
 
 
 class Accesses(Transfers):
@@ -47,9 +53,37 @@ class Accesses(Transfers):
     def _overlapping(self, demand: ServiceDemand) -> Step:
         return use(self.stations.drive_latency, demand)
 
-    def _metadata(self, demand: ServiceDemand, latency: ServiceDemand, carries: bool = False) -> Branches:
+    def _metadata(
+        self, demand: ServiceDemand, latency: ServiceDemand, carries: bool = False, found: Sequence[Chance] = ()
+    ) -> Branches:
+        """The reads of an object's metadata on all drives of its set; `found`: those that find it, if missed."""
         read = self._accesses(demand, latency)
-        return tuple(self._at(p, read(p), carries) for p in range(self.layout.size))
+        return tuple(self._at(p, self._looked_up(p, found) + read(p), carries) for p in range(self.layout.size))
+
+    def _looked_up(self, position: int, found: Sequence[Chance]) -> Step:
+        """The reads of directories and inodes that are not in memory, one after the other."""
+        demand = small(self.read)
+        if not found or not demand.takes_time:
+            return ()
+        read = self._accesses(demand, small(self.drives.read_latency))(position)
+        return tuple(replace(each, chance=missed) for missed in found for each in read)
+
+    def _written_back(self) -> Stages:
+        """The accesses by which file systems write metadata back, which no request waits for.
+
+        They are within a second of its beginning: later ones would be missing in short runs, and those after its end
+        would wait behind all others in an overload.
+        """
+        whole, rest = divmod(self.written_back, 1)
+        if not self.written_back or not self.write.takes_time:
+            return ()
+        branches = []
+        for p in range(self.layout.size):
+            write = self._accesses(small(self.write), small(self.drives.write_latency))(p)
+            once = Chance(rest)
+            accesses = write * int(whole) + tuple(replace(each, chance=once) for each in write)
+            branches.append(use(self.stations.later, _LATER) + accesses)
+        return detached(self.stations.latency, branches)
 
     def _cached(self, carries: bool = False) -> Branches:
         """The calls to the drives of the set for what the page caches of their hosts have."""
@@ -106,12 +140,15 @@ class Accesses(Transfers):
         return 2 if self.kind.overwrites else 1
 
     def _read_again(self, position: int) -> Step:
-        """The read of an object's metadata by each drive, before it replaces the object."""
+        """The look-up of an object by each drive, and the read of its metadata, before it is replaced."""
+        if not self.kind.overwrites:
+            return () if looks_up(self.spec.release) else self._looked_up(position, self.absent)
         demand = small(self.read)
         found = self.kind.metadata_cached or (self.pool.hosts.page_cache.present and looks_up(self.spec.release))
-        if not self.kind.overwrites or not demand.takes_time or found:
+        if not demand.takes_time or found:
             return ()
-        return self._accesses(demand, small(self.drives.read_latency))(position)
+        looked_up = () if looks_up(self.spec.release) else self._looked_up(position, self.found)
+        return looked_up + self._accesses(demand, small(self.drives.read_latency))(position)
 
     def _metadata_write(self, position: int) -> Step:
         """The durable write of an object's metadata; a journal's commit includes it."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from models.minio.cluster.file_systems import reads_of, written_back_of
 from models.minio.cluster.places import Places
 from models.minio.cluster.stations import Pool, Stations
 from models.minio.spec.spec import MinioSpec
-from models.network.route import words
+from models.network.route import Chance, words
 from models.network.service_demand import NOTHING
 from models.shared.steps import Step
 from traces.operations import Op
@@ -80,6 +81,8 @@ class Request:
         own, mixed: how many drives of the set are the coordinator's own, and whether that depends on the key.
         read, write, commit: demands of the drives.
         calls_nodes: whether there are other nodes to call.
+        found, absent: reads of the file system to look up an object that is there, and one that is not.
+        written_back: accesses to each drive by which the file system writes metadata of the request later.
         streamed: whether client and host process an object's bytes at the same time.
     """
 
@@ -98,6 +101,10 @@ class Request:
             each or NOTHING for each in (self.drives.read, self.drives.write, self.drives.commit)
         )
         self.calls_nodes = stations.nodes > 1
+        reads = reads_of(spec, kind.pool, self.pool)
+        self.found = tuple(Chance(missed) for missed in reads.found)
+        self.absent = self.found[: len(reads.absent)]
+        self.written_back = written_back_of(spec, kind.pool, self.pool, kind.op)
         # Client and host process an object's bytes at the same time, if the spec has CPU times of both.
         known = kind.op in self.client.cpu and kind.op in self.hosts.cpu
         self.streamed = not kind.inline and kind.op in ("GET", "PUT") and (known or self.limited)

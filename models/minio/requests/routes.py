@@ -15,10 +15,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from models.minio.cluster.epochs import HEAL_SLEEP, HEAL_WAIT_S, MOST_HEAL_SLEEP_S, Hang
+from models.minio.cluster.file_systems import reads_of
 from models.minio.requests.accesses import Accesses, small
 from models.minio.requests.parts import MESSAGE_BYTES, METADATA_BYTES, PartDemand, longest_s
 from models.minio.requests.request import Branches
-from models.minio.spec.release import looks_up
+from models.minio.spec.release import has_xl_meta, looks_up
 from models.network.route import Chance, Route
 from models.network.service_demand import NOTHING, ServiceDemand
 from models.shared.steps import (
@@ -79,7 +80,7 @@ class Builder(Accesses):
             read = self._part(self.read, more=METADATA_BYTES, size=self.drives.read_size)
             latency = self._latency_of(self.drives.read_latency)
             found = self.kind.data_cached
-            reads = self._cached(carries=True) if found else self._metadata(read, latency, carries=True)
+            reads = self._cached(carries=True) if found else self._metadata(read, latency, True, self.found)
             moved = self._from_drives(self.layout.size, "all", MESSAGE_BYTES)
             return requested + self._fetch(reads) + moved + self._respond()
         return requested + self._find() + self.fetched() + self._respond()
@@ -120,8 +121,10 @@ class Builder(Accesses):
         if self.kind.inline:
             locked = self._lock() + (self._race() if looked else ())
             moved = self._to_drives("all", self._messages(4))
-            return self._request() + looked + locked + moved + self._hung_call() + self._inline_writes() + after
-        return self._request() + self._body(looked) + self._lock() + self._hung_call() + self._rename() + after
+            begun = self._request() + self._written_back()
+            return begun + looked + locked + moved + self._hung_call() + self._inline_writes() + after
+        body = self._written_back() + self._body(looked)
+        return self._request() + body + self._lock() + self._hung_call() + self._rename() + after
 
     def _body(self, looked: Stages) -> Stages:
         """The body is received, divided into shards and written, after a look-up."""
@@ -146,8 +149,10 @@ class Builder(Accesses):
 
     def _shard_writes(self) -> Branches:
         """The durable writes of shards, each to its drive."""
-        write = self._accesses(self.shard_written())
-        return tuple(self._at(p, write(p) + self._commit(p), carries=True) for p in range(self.layout.size))
+        write, synced = self._accesses(self.shard_written()), has_xl_meta(self.spec.release)
+        return tuple(
+            self._at(p, write(p) + (self._commit(p) if synced else ()), carries=True) for p in range(self.layout.size)
+        )
 
     def _rename(self) -> Stages:
         """The durable writes of metadata, after which the object is there."""
@@ -164,11 +169,11 @@ class Builder(Accesses):
         hung, last = self._hung_call(), self._find(always=not self.spec.versioned, again=True)
         reads = hung + self._find() + hung + self._find(again=True) + hung + last
         marker = self._metadata_writes() if self.spec.versioned else ()
-        return self._request() + self._lock() + reads + marker + self._finish()
+        return self._request() + self._written_back() + self._lock() + reads + marker + self._finish()
 
     def _walk(self) -> Stages:
         """LIST: all drives of the cluster read the metadata of each entry of the page, and of 6 % more."""
-        read = self.read.without_bytes
+        read = self.read.without_bytes.scaled(1 + sum(reads_of(self.spec, self.kind.pool, self.pool).files))
         entries = math.ceil(1.06 * self.spec.listing.entries) + 4
         count = min(entries, _LIST_VISITS)
         reads = [
@@ -233,7 +238,7 @@ class Builder(Accesses):
 
     def _look_up(self) -> Stages:
         """The search for the object before a PUT: only one that exists has metadata to read."""
-        found = self._find() if self.kind.overwrites else self._calls(self.call.without_bytes)
+        found = self._find() if self.kind.overwrites else self._missing()
         return self._lock() + self._elsewhere() + self._hung_call() + found + self._unlock()
 
     def _find(self, always: bool = False, again: bool = False) -> Stages:
@@ -243,7 +248,13 @@ class Builder(Accesses):
         takes_time = demand.takes_time or self.drives.read_latency.takes_time
         if cached or not (always or takes_time):
             return self._calls(self.call.without_bytes)
-        return fan_out(self._metadata(demand, latency))
+        return fan_out(self._metadata(demand, latency, found=() if again else self.found))
+
+    def _missing(self) -> Stages:
+        """Look-ups of an object that is not there, on all drives of the set."""
+        if not self._looked_up(0, self.absent):
+            return self._calls(self.call.without_bytes)
+        return fan_out(self._at(p, self._looked_up(p, self.absent)) for p in range(self.layout.size))
 
     def _elsewhere(self) -> Stages:
         """Calls to the drives of the other pools, which do not have the object, so there is nothing to read."""

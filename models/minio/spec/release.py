@@ -15,8 +15,10 @@ LATEST = "2026-02-12"
 _LOOKS_UP = "2025-07-23"
 _REFUSES = "2024-08-17"
 _FIXED_PARITY = "2021-01-30"
-EARLIEST = _FIXED_PARITY
-"""The earliest release whose accesses the model has; before 2020 objects had an xl.json, and small ones a file."""
+_INLINES = "2021-04-06"  # the first release after pull request 11758
+_HAS_XL_META = "2020-06-12"  # from memory
+EARLIEST = _INLINES
+"""The earliest release whose accesses the model has; of earlier ones it has the parity and the files of objects."""
 
 
 def _as_date(value: Any) -> Any:
@@ -34,6 +36,19 @@ Release = Annotated[str, BeforeValidator(_as_date, json_schema_input_type=str)]
 def has_fixed_parity(release: str) -> bool:
     """Whether the default parity has a limit of 4; before, it was half of the set (the release is assumed)."""
     return release >= _FIXED_PARITY
+
+
+def inlines(release: str) -> bool:
+    """Whether small objects are stored inside xl.meta; before, all had a file with their data."""
+    return release >= _INLINES
+
+
+def has_xl_meta(release: str) -> bool:
+    """Whether metadata are in xl.meta, next to a folder with the data; before, xl.json and part.1 were in one folder.
+
+    Then only xl.json was synced, not part.1 (posix.CreateFile and WriteAll, cmd/posix.go of 2019).
+    """
+    return release >= _HAS_XL_META
 
 
 def looks_up(release: str) -> bool:

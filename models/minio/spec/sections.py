@@ -134,6 +134,12 @@ class Hosts(PresetSection):
         description="Page cache of each host, which reads pass through. Writes do so in a cluster of one drive; others "
         "use direct I/O, except for an xl.meta of up to 4 KiB.",
     )
+    memory: Annotated[Bytes, Basis("assumed: all metadata fit", 1 << 30, 1 << 43)] | None = Field(
+        None,
+        gt=0,
+        description="Memory of a host; three quarters cache files and their metadata (assumed). Look-ups of `stored` "
+        "objects whose directories and inodes do not fit read them from the drives (XFS); absent: all fit.",
+    )
     quantum: Annotated[Seconds, Basis("assumed: work is never divided", 1e-4, 0.1)] = Field(
         0.0,
         description="Scheduling quantum: longest time that a request keeps a core while others wait. Longer work is "
@@ -208,6 +214,9 @@ class Drives(ArrayTimes):
     count: Annotated[int, Basis("one folder, as `minio server /data`", 1, 400)] = Field(
         1, ge=1, le=MOST_COUNT, description="Number of drives of each host."
     )
+    capacity: (
+        Annotated[Bytes, Basis("no default: presets have the figures of data sheets", 10**10, 2 * 10**14)] | None
+    ) = Field(None, gt=0, description="Usable capacity of a drive, for `timeline` and `plan`; absent: no limit.")
     queue_depth: Annotated[int, Basis("assumed: one access at a time, as a disk with one arm", 1, 1024)] = Field(
         1, ge=1, le=MOST_COUNT, description="Number of accesses that a drive serves at the same time."
     )

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from models.minio.spec.faults import Fault, MinioHostDown, RackDown
 from models.minio.spec.layout import Layout, is_symmetric, set_size
 from models.minio.spec.maintenance_sections import Healing, Movement, Scanner, Stored
-from models.minio.spec.release import LATEST, Release
+from models.minio.spec.release import LATEST, Release, inlines
 from models.minio.spec.sections import Client, Drives, Erasure, FurtherPool, Hosts, MinioPrices, NetworkLink
 from models.network.service_demand import ServiceDemand
 from models.shared.background import BackgroundWork
@@ -41,7 +41,8 @@ class MinioSpec(StoreSpec):
     release: Annotated[Release, Basis("the commit that the model was read from, 7aac2a2c")] = Field(
         LATEST,
         description="Date of the release. Since 2025-07-23 a PUT looks up the object first; since 2024-08-17 requests "
-        "beyond `hosts.max_requests` are refused at once. Before 2021-01-30 the default parity is half of the set.",
+        "beyond `hosts.max_requests` are refused at once. Before 2021-04-06 small objects have a file with their data; "
+        "before 2021-01-30 the default parity is half of the set.",
     )
     client: Client = Field(Client(), description="Client machines: number, cores, NICs, placement, CPU, policies.")
     network: NetworkLink = Field(NetworkLink(), description="Network between clients and store.")
@@ -70,7 +71,7 @@ class MinioSpec(StoreSpec):
     inline_limit: Annotated[Bytes, _INLINE] | None = Field(
         None,
         description="Largest shard that is stored inside xl.meta instead of in a file of its own; absent: 128 KiB, or "
-        "16 KiB in versioned buckets.",
+        "16 KiB in versioned buckets; before 2021-04-06 none.",
     )
     stored: Stored | None = Field(
         None, description="Objects of the cluster when the run begins; required for healing and the scanner."
@@ -121,9 +122,11 @@ class MinioSpec(StoreSpec):
 
     @property
     def inline_bytes(self) -> int:
-        """Largest shard that is stored inside xl.meta."""
+        """Largest shard that is stored inside xl.meta; -1: none is."""
         if self.inline_limit is not None:
             return self.inline_limit
+        if not inlines(self.release):
+            return -1
         return _VERSIONED_INLINE_BYTES if self.versioned else _INLINE_BYTES
 
     @property
