@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.devices.devices import BLOCK_BYTES, DEVICE_PRESETS, Device
+from models.devices.data_sheet import BLOCK_BYTES
+from models.devices.device import Device
+from models.devices.devices import DEVICE_PRESETS
 from models.network.service_demand import ServiceDemand
 from models.site.known import Known
 from models.site.setup import Site

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.devices.devices import BLOCK_BYTES, Device
+from models.devices.data_sheet import BLOCK_BYTES
+from models.devices.device import Device
 from models.minio.spec.sections import Drives
 from models.site.drive_times import device, drives
 from models.site.gathered import contradictions, facts_of, read_files
