@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from models.capabilities import Remedies, SpecChange, more
+from models.minio.growth import knob
 from models.minio.spec.spec import MinioSpec
 
 
@@ -14,4 +15,4 @@ def changes(spec: MinioSpec, at_end: MinioSpec) -> Iterator[SpecChange]:
     yield from ({"drives.count": n * spec.drives.count} for n in (2, 4))
 
 
-REMEDIES = Remedies(changes)
+REMEDIES = Remedies(changes, knob=knob)

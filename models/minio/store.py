@@ -10,6 +10,7 @@ from models.minio.compile import compile
 from models.minio.cpu import cpu_s
 from models.minio.demands import demands, unused
 from models.minio.doubts import OBJECT_LIMITS, doubts
+from models.minio.growth import GROWTH
 from models.minio.moved_bytes import FIGURES
 from models.minio.remedies import REMEDIES
 from models.minio.server_part import SERVER_PART
@@ -26,12 +27,13 @@ STORE = Store(
     compile_saturated=partial(compile, waiting=math.inf),
     operations=OPERATIONS | {"COPY"},
     faults={**FAULTS, **MAINTENANCE},
+    growth=GROWTH,
     remedies=REMEDIES,
     demands=demands,
     unused=unused,
     cpu=cpu_s,
     server_part=SERVER_PART,
-    inline_limit_bytes=lambda spec: spec.inline_bytes * spec.data_shards,
+    inline_limit_bytes=lambda spec: max(spec.inline_bytes, 0) * spec.data_shards,
     figures=FIGURES,
     doubts=doubts,
     object_limits=lambda spec: OBJECT_LIMITS,

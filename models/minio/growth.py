@@ -1,0 +1,156 @@
+"""Growth of a MinIO: how full its drives are, how much of their metadata is in memory, and how long a scan takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from models.capabilities import Effect, Growth, Knob
+from models.devices.file_system import PAGE_BYTES
+from models.minio.background.maintenance import visited_s
+from models.minio.cluster.file_systems import metadata_of, objects_of_drive, reads_of
+from models.minio.cluster.stations import Pool, Stations
+from models.minio.spec.maintenance_sections import Stored
+from models.minio.spec.spec import MinioSpec
+from traces.trace import Trace
+from traces.workload.generate import generate
+
+FULL = 0.99
+"""Fraction of a drive that MinIO fills (diskFillFraction, cmd/globals.go)."""
+_SLOW_SCAN_S = 30 * 86_400.0  # assumed: expiry and usage are a month late then
+_INODE_BYTES = 512
+_INODE_SPACE = ((10**12, 0.25), (50 * 10**12, 0.05))
+"""Fraction of a file system up to this size that inodes may take (imaxpct, mkfs.xfs(8)); of a larger one, 0.01."""
+_DAY_S = 86_400.0
+_HALF = 0.5
+
+
+def _stored(spec: MinioSpec) -> Stored:
+    if spec.stored is not None:
+        return spec.stored
+    return Stored(objects=1, object_size=max(1, round(generate(spec.workload, 0).size_bytes.mean())))
+
+
+def holding(spec: MinioSpec, objects: float) -> MinioSpec:
+    """Return the spec with another number of objects."""
+    return spec.model_copy(update={"stored": _stored(spec).model_copy(update={"objects": max(objects, 1.0)})})
+
+
+def with_object_size(spec: MinioSpec, size_bytes: int) -> MinioSpec:
+    """Return the spec with this size of the stored objects."""
+    return spec.model_copy(update={"stored": _stored(spec).model_copy(update={"object_size": size_bytes})})
+
+
+def _pools(spec: MinioSpec) -> Iterator[tuple[int, Pool]]:
+    yield from enumerate(Stations(spec).pools)
+
+
+def fill_fraction(spec: MinioSpec) -> float:
+    """Return how full the fullest drives are, of space or of inodes; 0 without a capacity."""
+    found = [0.0]
+    for number, pool in _pools(spec):
+        if pool.drives.capacity is None:
+            continue
+        metadata, objects = metadata_of(spec, pool), objects_of_drive(spec, number, pool)
+        pages = -(-metadata.data_bytes // PAGE_BYTES) * PAGE_BYTES
+        most = next((fraction for size, fraction in _INODE_SPACE if pool.drives.capacity <= size), 0.01)
+        inodes = metadata.inodes * _INODE_BYTES
+        found += [objects * (pages + inodes) / pool.drives.capacity, objects * inodes / (most * pool.drives.capacity)]
+    return max(found)
+
+
+def state(spec: MinioSpec, trace: Trace) -> dict[str, float]:
+    """Return the figures of the state, each of the pool in which it is greatest."""
+    spec = holding(spec, _stored(spec).objects)
+    reads = [reads_of(spec, number, pool) for number, pool in _pools(spec)]
+    worst = max(reads, key=lambda each: sum(each.found))
+    needed = [metadata_of(spec, p).bytes_each * objects_of_drive(spec, n, p) * p.drives.count for n, p in _pools(spec)]
+    scans = [0.0]
+    if spec.scanner.speed != "off":
+        buckets = spec.workload.total_buckets
+        scans = [visited_s(spec, buckets, number, pool) / _DAY_S for number, pool in _pools(spec)]
+    return {
+        "objects": _stored(spec).objects,
+        "fill_fraction": fill_fraction(spec),
+        "memory_bytes": max(needed),
+        "reads_per_lookup": sum(worst.found),
+        "folder_miss_fraction": max(worst.folders, default=0.0),
+        "inode_miss_fraction": max(worst.files, default=0.0),
+        "scan_days": max(scans),
+    }
+
+
+_Figures = dict[str, float]
+
+_EFFECTS: tuple[tuple[str, str, Callable[[_Figures], bool]], ...] = (
+    (
+        "inodes",
+        "look-ups read more than half of the inodes from drives",
+        lambda now: now["inode_miss_fraction"] > _HALF,
+    ),
+    (
+        "folders",
+        "look-ups read more than half of the blocks of folders from drives",
+        lambda now: now["folder_miss_fraction"] > _HALF,
+    ),
+    (
+        "scanner",
+        "the scanner takes more than 30 days to come to each object",
+        lambda now: now["scan_days"] * _DAY_S > _SLOW_SCAN_S,
+    ),
+    (
+        "full",
+        "drives have no space or no inodes: writes are refused",
+        lambda now: now["fill_fraction"] >= FULL,
+    ),
+)
+
+
+def effects(spec: MinioSpec, trace: Trace, low: float, high: float) -> tuple[Effect, ...]:
+    """Return the effects that begin between two numbers of objects, in order, without those present at the lower."""
+    found = []
+
+    def at(objects: float) -> _Figures:
+        return state(holding(spec, objects), trace)
+
+    for name, text, holds in _EFFECTS:
+        objects = _first(at, holds, low, high)
+        if objects is not None:
+            found.append(Effect(name, objects, text))
+    return tuple(sorted(found, key=lambda effect: effect.objects))
+
+
+def _first(at: Callable[[float], _Figures], holds: Callable[[_Figures], bool], low: float, high: float) -> int | None:
+    """Return the least number of objects above `low`, up to `high`, at which an effect holds, within 0.1 %."""
+    if holds(at(low)) or not holds(at(high)):
+        return None
+    low = max(low, 1.0)
+    while high > 1.001 * low:
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if holds(at(middle)) else (middle, high)
+    return int(np.ceil(high))
+
+
+def knob(spec: MinioSpec, limit: str) -> Knob | None:
+    """Return the field that avoids a limit: memory for metadata."""
+    if limit not in ("inodes", "folders") or spec.hosts.memory is None:
+        return None
+    return Knob("hosts.memory", round(spec.hosts.memory / 1e9), "GB")
+
+
+GROWTH = Growth[MinioSpec](
+    objects=lambda spec: spec.stored.objects if spec.stored is not None else 0.0,
+    object_bytes=lambda spec, trace: float(_stored(spec).object_size),
+    has_object_size=lambda spec: spec.stored is not None,
+    with_object_size=with_object_size,
+    holding=holding,
+    grown=holding,
+    state=state,
+    effects=effects,
+    full_fraction=FULL,
+    full_text="the drives are {:.0%} full and refuse writes",
+    columns=("objects", "fill_fraction", "memory_bytes", "reads_per_lookup", "scan_days"),
+    evidence=("objects", "fill_fraction", "memory_bytes", "reads_per_lookup", "scan_days"),
+)
+"""How a MinIO's state follows from the objects in it."""
