@@ -18,6 +18,8 @@ import psutil
 import pytest
 
 from cli.main import main
+from tests.paths import ROOT
+from tests.program_starter import Programs
 from tests.small_traces import trace_of
 from tests.validate.lab.test_second_store import StubS3
 from traces.errors import InputError
@@ -60,6 +62,12 @@ def folder(monkeypatch: pytest.MonkeyPatch, lab_state: Path) -> Iterator[Path]:
 @pytest.fixture
 def store(folder: Path) -> Store:
     return lab.up(KIND, TWO, shape=FAST)
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Programs]:
+    with Programs(tmp_path_factory.mktemp("crashes"), {"PYTHONPATH": str(ROOT)}) as started:
+        yield started
 
 
 def nothing_left(folder: Path) -> bool:
@@ -258,7 +266,7 @@ CRASHES = {
 
 
 @pytest.mark.parametrize("where", CRASHES.values(), ids=CRASHES)
-def test_nothing_is_left_after_a_crash(folder: Path, where: str) -> None:
+def test_nothing_is_left_after_a_crash(programs: Programs, folder: Path, tmp_path: Path, where: str) -> None:
     name, _, number = where.partition(" ")
     holder, _, function = name.rpartition(".")
     code = f"""
@@ -276,8 +284,10 @@ def crash(*arguments, **options):
 {holder}.{function} = crash
 lab.up(KIND, TWO, shape=FAST)
 """
-    crashed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert crashed.returncode == -signal.SIGKILL, crashed.stderr
+    program = tmp_path / "crash.py"
+    program.write_text(code)
+    crashed = programs.run(program, [], tmp_path, {"TAILCAST_STATE": os.environ["TAILCAST_STATE"]})
+    assert crashed.code == -signal.SIGKILL, crashed.err
     assert folder.exists()
     lab.down(KIND)
     assert nothing_left(folder)
