@@ -55,9 +55,8 @@ SLOW_LIST: dict[str, Any] = {
 }
 """LISTs that read a hundred entries from one hard disk."""
 
-LIGHT, HEAVY = 0.1, 0.9
-FRACTIONS = (LIGHT, 0.3, 0.5, 0.7, HEAVY) if NIGHTLY else (LIGHT, HEAVY)
-"""Offered rates, as fractions of that at saturation."""
+FRACTIONS = (0.1, 0.3, 0.5, 0.7, 0.9) if NIGHTLY else (0.9,)
+"""Offered rates, as fractions of that at saturation, which is calculated at 1 op/s, a light load, to begin with."""
 
 
 def example(name: str) -> Spec:
@@ -224,11 +223,12 @@ def test_few_requests_have_the_rate_of_many(name: str, workload: dict[str, Any])
     """Which requests a short run has, and on which drives, is chance."""
     spec = example(name)
     many = saturates_at(changed(spec, rate=1.0, operations=20_000, **workload))
-    for seed in range(4):
-        few = changed(spec, rate=1.0, operations=200, **workload)
+    few = changed(spec, rate=1.0, operations=200, **workload)
+    for seed in range(4 if NIGHTLY else 2):
         found = bounds_of(few, generate(few.workload, seed))
-        assert found.max_throughput_ops == saturates_at(few, seed) == pytest.approx(many, rel=0.03)
+        assert found.max_throughput_ops == pytest.approx(many, rel=0.03)
         assert found.load.offered_ops == pytest.approx(1.0, rel=0.3)
+    assert saturates_at(few, seed) == found.max_throughput_ops
 
 
 def test_drives_that_serve_commits_in_parts_may_have_any_keys() -> None:
