@@ -11,9 +11,9 @@ BUILD := $(BIN)/python -m sim.engine.compiled.build
 PYTEST := $(BIN)/python -m pytest -q
 # In the order of tests/conftest.py, the longest files first.
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
-# Where tests of real time are. They mostly wait for a store or a stub, so three run at once; those of milliseconds run
+# Where tests of real time are. They mostly wait for a store or a stub, so four run at once; those of milliseconds run
 # alone.
-WAITING := -n 3 --dist loadfile --no-loadscope-reorder
+WAITING := -n 4 --dist loadfile --no-loadscope-reorder
 CLOCKED := tests/validate tests/traces/logs tests/test_benchmarks.py tests/test_readme.py
 
 # Tests start many processes, each of which would compile all modules again.
