@@ -34,8 +34,8 @@ class DataSheet(Strict):
 
     read_iops: Iops = Field(gt=0, description="Reads per second with many at the same time.")
     write_iops: Iops = Field(gt=0, description="Writes per second with many at the same time, sustained.")
-    read_bandwidth: Bandwidth = Field(gt=0, description="Bandwidth of large reads.")
-    write_bandwidth: Bandwidth = Field(gt=0, description="Bandwidth of large writes, sustained.")
+    read_bandwidth: Bandwidth = Field(gt=0, description="Bytes per second of large reads.")
+    write_bandwidth: Bandwidth = Field(gt=0, description="Bytes per second of large writes, sustained.")
     read_latency: Latency | None = Field(None, gt=0, description="Time of one read alone; absent: 1 / read_iops.")
     write_latency: Latency | None = Field(None, gt=0, description="Time of one write alone; absent: 1 / write_iops.")
     flush: Annotated[Seconds, Basis("assumed: the drive has power-loss protection", 0, 0.05)] = Field(

@@ -7,9 +7,9 @@ text goes on. ``journalctl -o json``: the field ``MESSAGE``.
 
 `SHIPPED` may also be the beginning of another line, so it is removed only if a format recognises what remains: the
 headers of syslog (RFC 3164, RFC 5424, rsyslog's RSYSLOG_FileFormat, ``journalctl -o short-iso``), the names that
-``docker compose logs``, ``kubectl logs --prefix`` and grep write before a line, and what is around the texts in the
-JSON of Fluent Bit, Filebeat, Loki, Elasticsearch and CloudWatch. `WEAK`, such as the time of ``kubectl logs
---timestamps``, is removed if no format recognises the log with it.
+``docker compose logs``, kubectl (with the pod) and grep write before a line, and what is around the texts in the
+JSON of Fluent Bit, Filebeat, Loki, Elasticsearch and CloudWatch. `WEAK`, such as the time that kubectl can write, is
+removed if no format recognises the log with it.
 
 A line remains a line: of one that goes on, a blank line remains. Lines that are not wrapped remain as they are.
 """

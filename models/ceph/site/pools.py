@@ -116,10 +116,9 @@ def read_config(file: SiteFile) -> Found:
     facts: Facts = {}
     if "osd_memory_target" in options:
         facts["memory"] = binary_size(int(float(options["osd_memory_target"])))
-    shards = [options.get(f"osd_op_num_{name}") for name in ("shards", "threads_per_shard")]
-    if all(shards):
-        facts["osd-threads"] = int(str(shards[0])) * int(str(shards[1]))
-    left = sorted(masked & {"osd_memory_target", "osd_op_num_shards", "osd_op_num_threads_per_shard"} - options.keys())
+    counts = {"osd_op_num_shards": "osd-shards", "osd_op_num_threads_per_shard": "osd-threads-per-shard"}
+    facts |= {fact: int(options[name]) for name, fact in counts.items() if name in options}
+    left = sorted(masked & {"osd_memory_target", *counts} - options.keys())
     notes = [f"{name} differs between OSDs; it is left out" for name in left]
     return Found(facts, tuple(notes))
 

@@ -61,7 +61,10 @@ def draft(site: Site) -> Tree:
             "cores": _cores(site),
             "nic": site["nic"],
         },
-        "osd": {"memory_target": site["memory"], **site.optional(threads="osd-threads")},
+        "osd": {
+            "memory_target": site["memory"],
+            **site.optional(shards="osd-shards", threads_per_shard="osd-threads-per-shard"),
+        },
         "device": drive_times.device(site),
         "db": _database(site),
         **({"index": index} if (index := _index(site)) else {}),
