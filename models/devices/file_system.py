@@ -59,7 +59,12 @@ ENTRY = Blocks(PAGE_BYTES + _BUFFER_BYTES, _ENTRIES)
 """Data blocks of a large directory, with the inode of each name."""
 
 
-def inodes(each: int = 1) -> Blocks:
+def folder(objects: float) -> Blocks:
+    """Return the blocks of folders with the names of this number of objects each, at least 1."""
+    return Blocks(PAGE_BYTES + _BUFFER_BYTES, max(objects, 1.0))
+
+
+def inodes(each: float = 1.0) -> Blocks:
     """Return the inode clusters with `each` inodes of every object next to each other."""
     return Blocks(_CLUSTER_BYTES + _BUFFER_BYTES, _CLUSTER_INODES / each, with_inode=True)
 
@@ -77,7 +82,7 @@ class Metadata:
 
     folders: tuple[Blocks, ...]
     files: tuple[Blocks, ...]
-    inodes: int
+    inodes: float
     data_bytes: float = 0.0
 
     @property

@@ -19,6 +19,7 @@ from models.network.placement import containers_of
 from models.shared.background import with_background
 from models.shared.multipart import in_parts
 from models.swift.cluster.epochs import epochs_of
+from models.swift.cluster.file_systems import with_lookup
 from models.swift.cluster.places import Places
 from models.swift.cluster.stations import Stations, slowdowns
 from models.swift.maintenance import with_maintenance
@@ -44,7 +45,7 @@ def compile(spec: SwiftSpec, trace: Trace, waiting: float | None = None) -> tupl
     """
     if waiting is None:
         return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace))
-    spec = spec.model_copy(update={"drives": spec.drives.at_depth(waiting)})
+    spec = with_lookup(spec.model_copy(update={"drives": spec.drives.at_depth(waiting)}))
     container, containers = containers_of(trace, spec.containers.shards)
     groups = 2 * (len(epochs_of(spec)) > 1) + (spec.proxies.count > 1)
     stations = Stations(spec, containers, groups)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from models.network.service_demand import ServiceDemand
+from models.swift.cluster.file_systems import lookup_of
 from models.swift.spec.spec import SwiftSpec
 from traces.operations import Op, worked
 
@@ -34,7 +35,7 @@ def demands(spec: SwiftSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | N
         **{path: getattr(spec.drives, path.partition(".")[2]) for path in drives},
     }
     if {"GET", "HEAD"} & set(of_servers) or spec.auditor or spec.replicator:
-        found["drives.lookup"] = spec.drives.lookup
+        found["drives.lookup"] = lookup_of(spec)
     if {"PUT", "DELETE"} & set(of_servers):
         found |= {"hosts.update_cpu": spec.hosts.update_cpu, "containers.update": spec.containers.update}
     if "LIST" in ops:
@@ -54,7 +55,8 @@ def unused(spec: SwiftSpec, ops: Collection[Op]) -> list[str]:
         "proxies.error_suppression_interval": not fails,
         "containers.timeout": not (writes and fails),
         "stored.object_size": spec.auditor is None,
-        "auditor.zero_byte_files_per_second": not spec.drives.lookup.takes_time,
+        "auditor.zero_byte_files_per_second": not lookup_of(spec).takes_time,
+        "hosts.memory": spec.drives.lookup.takes_time or not spec.stored.objects,
         "hosts.workers": bool(spec.hosts.servers_per_port),
         "hosts.update_cpu": not writes,
     }

@@ -88,6 +88,12 @@ class Hosts(PresetSection):
     nic: NicBandwidth = Field(
         0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."
     )
+    memory: Annotated[Bytes, Basis("assumed: all metadata fit", 1 << 30, 1 << 43)] | None = Field(
+        None,
+        gt=0,
+        description="Memory of a host; three quarters cache files and their metadata (assumed). Opening a `stored` "
+        "object reads from its drive what does not fit (XFS); absent: all fit.",
+    )
     workers: Annotated[int, Basis("assumed: one for each of 8 cores", 1, 512)] = Field(
         8, ge=1, le=MOST_COUNT, description="Number of object server processes of a host, if `servers_per_port` is 0."
     )
@@ -127,7 +133,8 @@ class Drives(HostDrives, ArrayTimes):
     sync: Demand | None = Field(None, description="Service time of making a file or a directory durable (fsync).")
     lookup: Demand = Field(
         NOTHING,
-        description="Drive time of opening an object: directories and inodes with extended attributes; 0: cached.",
+        description="Drive time of opening an object: directories and inodes with extended attributes; 0: what "
+        "`hosts.memory` does not hold of `stored` objects, or nothing.",
     )
     read_size: Annotated[Bytes, Field(gt=0), Basis("Linux's read-ahead, 128 KiB", 4096, 1 << 24)] = Field(
         1 << 17, description="Bytes of one access when data are read."

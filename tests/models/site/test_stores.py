@@ -328,7 +328,8 @@ LOAD = {"size": given("64KiB"), "rate": given("100/s"), "nic": given("10Gbit/s")
     [
         ("ceph", [METADATA, POOLS, STATUS_JSON, CONFIG, BUCKETS, df_tree([12] * 3)], {},
          {"hosts.count": 3, "hosts.drives": 12, "db.osds_per_device": 6, "pools.pg_num": 512,
-          "pools.failure_domain": "osd", "osd.shards": 8, "osd.threads_per_shard": 2, "osd.memory_target": 6 << 30, "gateways.count": 4,
+          "pools.failure_domain": "osd", "osd.shards": 8, "osd.threads_per_shard": 2, "osd.memory_target": 6 << 30,
+          "gateways.count": 4,
           "stored.objects": 1e7, "stored.object_size": 500000, "buckets.shards": 71, "workload.buckets": 2,
           "release": "quincy"}),
         ("minio", [minio_info([8] * 4, [12] * 4), ENVIRONMENT.replace("6", "4").replace("EC:4", "EC:3")],
