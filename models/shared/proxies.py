@@ -58,9 +58,12 @@ class ProxyStations:
     outward: int | None
 
     @classmethod
-    def added(cls, proxy: Proxy, add: Callable[[Station], int], queue: float) -> ProxyStations:
-        """Add the stations by `add`, which returns the index of each; `queue` bytes wait before full links."""
-        cpu = add(Station("proxy cpu", "proxy cpu", Discipline.SIRO, proxy.cores.count))
+    def added(cls, proxy: Proxy, add: Callable[[Station], int], queue: float, machines: int = 1) -> ProxyStations:
+        """Add the stations by `add`, which returns the index of each; `queue` bytes wait before full links.
+
+        `machines`: number of load balancers, over which requests are spread evenly.
+        """
+        cpu = add(Station("proxy cpu", "proxy cpu", Discipline.SIRO, proxy.cores.count * machines))
         if not proxy.nic:
             return cls(proxy, cpu, None, None)
         inward, outward = (

@@ -173,7 +173,9 @@ class Stations:
         self._add_faults()
         self.proxy: ProxyStations | None = None
         if spec.access.via_gateways and spec.proxy is not None:
-            self.proxy = ProxyStations.added(spec.proxy, self._take, spec.network.queue)
+            machines = spec.gateway_hosts if spec.has_ingress else 1
+            proxy = spec.proxy.model_copy(update={"nic": 0.0}) if spec.has_ingress else spec.proxy
+            self.proxy = ProxyStations.added(proxy, self._take, spec.network.queue, machines)
 
     @staticmethod
     def costs_of(spec: CephSpec, costs: CostFunctions) -> tuple[int, bool, float, int, float | None, DiskLoad | None]:

@@ -37,6 +37,8 @@ def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
     without_effect = {
         "gateways": not spec.access.via_gateways,
         "proxy": not spec.access.via_gateways,
+        "proxy.nic": spec.has_ingress,
+        "network.delayed_ack": not (spec.holds_small_bodies and "GET" in ops),
         "gateways.nic": spec.collocated,
         "gateways.cores": spec.shares_cores,
         "gateways.scales_to": spec.shares_cores or spec.gateways.cores.count <= _scales_to(spec),

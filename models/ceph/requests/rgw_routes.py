@@ -80,7 +80,7 @@ class Routes(OsdRoutes):
 
     def _arrive(self) -> Step:
         """The bytes of a request arrive at the gateway."""
-        return self.net.gateway("down") + self.net.dma_of_gateway()
+        return self.net.ingress() + self.net.gateway("down") + self.net.dma_of_gateway()
 
     def _leave(self) -> Step:
         """The bytes of a response reach the client."""
@@ -191,7 +191,7 @@ class Routes(OsdRoutes):
 
     def _through_proxy(self) -> Step:
         """The body of a response passes the proxy, if there is one, and goes on from there."""
-        return self.hop + self.at.proxy.response(with_body=True) if self.at.proxy else ()
+        return self.net.ingress() + self.hop + self.at.proxy.response(with_body=True) if self.at.proxy else ()
 
     def _key_request(self) -> Step:
         """The gateway waits for the key with which it encrypts or decrypts an object."""

@@ -42,6 +42,20 @@ class Transfers:
         demand = self._costs.nic(self._spec.gateway_nic).scaled(self.remote_to_clients)
         return visit(self._at.gateway(way), demand)
 
+    def ingress(self) -> Step:
+        """Return the transfer of all bytes between a load balancer on a gateway's host and a gateway on another one.
+
+        Both hosts' NICs take them once more. The load balancers are alike, so that of the gateway's host stands for the
+        one which a request has passed.
+        """
+        if not self._spec.has_ingress:
+            return ()
+        elsewhere = 1 - 1 / self._spec.gateway_hosts
+        demand, moved = self._costs.nic(self._spec.gateway_nic).scaled(elsewhere), self._costs.dma
+        dma = moved.takes_time and self._spec.collocated
+        passed = visit(self._at.gateway("dma"), moved.scaled(2 * elsewhere)) if dma else ()
+        return passed + use(self._at.gateway("up"), demand) + use(self._at.gateway("down"), demand)
+
     def client(self, way: Way) -> Step:
         """Return the transfer of all bytes on the client's NIC; none if it has no limit."""
         spec, remote = self._spec, self.remote_to_clients

@@ -15,6 +15,7 @@ from models.shared.caches import Cache
 from models.shared.clients import ClientMachines, Nic
 from models.shared.links import payload_fraction
 from models.shared.prices import Price, PriceList
+from models.shared.proxies import Proxy
 from models.shared.store_spec import Link
 from traces.operations import S3Op
 from traces.spec.field_notes import Basis, FittedAt, LinkRate, Unit
@@ -286,6 +287,22 @@ class Osd(Strict):
         le=5,
         description="Coefficient of variation of the time of a commit, lognormal: writes wait for the slowest one.",
     )
+
+
+class Ingress(Proxy):
+    """The load balancer between clients and gateways."""
+
+    placement: Literal["own", "gateway_hosts"] = Field(
+        "own",
+        description="Where the load balancer runs: on a machine of its own, or as one on each host with gateways, as "
+        "cephadm's ingress. Then its bytes pass the NICs of these hosts, once more if the gateway is on another one, "
+        "`cores` are those of each, and `nic` has no effect.",
+    )
+
+    @property
+    def on_gateway_hosts(self) -> bool:
+        """Whether the hosts of the gateways have the load balancers."""
+        return self.placement == "gateway_hosts"
 
 
 class GatewayCores(ProcessorCores):

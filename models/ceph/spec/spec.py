@@ -24,6 +24,7 @@ from models.ceph.spec.sections import (
     Holdings,
     Hosts,
     IndexDrives,
+    Ingress,
     Links,
     Osd,
     Pools,
@@ -32,7 +33,6 @@ from models.devices.devices import PRESETS, DeviceField
 from models.devices.processors import ProcessorCores
 from models.shared.background import BackgroundWork
 from models.shared.faults import refuse_absent_part, refuse_instant_failures
-from models.shared.proxies import Proxy
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
 from traces.spec.field_notes import Basis
 
@@ -49,7 +49,7 @@ class CephSpec(StoreSpec):
         Clients(), description="Client machines: number, cores, NICs, placement, CPU times, policies."
     )
     network: Links = Field(Links(), description="Network between all machines, and the rates that NICs reach.")
-    proxy: Proxy | None = Field(
+    proxy: Ingress | None = Field(
         None,
         description="Load balancer between clients and gateways, such as HAProxy or an ingress, which all bytes pass; "
         "absent: clients reach the gateways directly.",
@@ -116,6 +116,16 @@ class CephSpec(StoreSpec):
     def gateway_cores(self) -> ProcessorCores:
         """The kind of cores that gateways run on; their number is that of `gateways.cores`."""
         return self.hosts.cores if self.collocated else self.gateways.cores
+
+    @property
+    def gateway_hosts(self) -> int:
+        """Number of hosts with gateways."""
+        return min(self.gateways.count, self.hosts.count) if self.collocated else self.gateways.count
+
+    @property
+    def has_ingress(self) -> bool:
+        """Whether load balancers on the hosts of the gateways pass requests on to any of them."""
+        return self.access.via_gateways and self.proxy is not None and self.proxy.on_gateway_hosts
 
     @property
     def gateways_per_host(self) -> int:
