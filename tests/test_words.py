@@ -21,7 +21,7 @@ REPLACED = {
         "distribution, cost function",
     ),
     "asked": (r"\basked\b|\basks for\b", "requested, offered load"),
-    "answer": (r"\banswers?\b", "response"),
+    "answer": (r"(?<!tailcast )\banswers?\b", "response"),
     "unhindered": (r"\bunhindered\b", "no-contention"),
     "random order": (r"\bRANDOM_ORDER\b", "SIRO"),
     "delay station": (r"\bDELAY\b", "infinite server"),

@@ -79,10 +79,11 @@ def drawn_grids(result: FoundLimit) -> list[Grid]:
 
 def limit_opening(result: FoundLimit) -> list[str]:
     """State what would help if requests fail at any rate, the range of the limit, and the verdict on the load there."""
-    return [*_failing(result), f"{limit_sure(result)} {limit_found(result)}", *_load(result)]
+    return [*failing_opening(result), f"{limit_sure(result)} {limit_found(result)}", *_load(result)]
 
 
-def _failing(result: FoundLimit) -> list[str]:
+def failing_opening(result: FoundLimit) -> list[str]:
+    """State which requests fail at any rate, and what would help; empty: that is not why no value meets."""
     if result.failure is None or not result.errors:
         return []
     what = described(result.failure.failure, result.failure.event)

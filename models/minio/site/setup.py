@@ -6,7 +6,7 @@ from models.minio.site.readers import READERS
 from models.minio.spec.layout import default_parity, set_size
 from models.minio.spec.presets import hosts as host_presets
 from models.site import common, drive_times
-from models.site.kinds import COUNT
+from models.site.kinds import COUNT, choice
 from models.site.known import Known, Tree, assumed
 from models.site.setup import Question, Setup, Site
 
@@ -19,6 +19,12 @@ _QUESTIONS = (
     common.SPEED,
     Question("set-size", "Drives of an erasure set (default: MinIO's choice)", COUNT, optional=True),
     Question("parity", "Parity shards of an object (default: MinIO's for the set size)", COUNT, optional=True),
+    Question(
+        "balance",
+        "How requests reach hosts: in turn, by DNS, or by a proxy that leaves out those down (default: in turn)",
+        choice("round_robin", "dns", "proxy"),
+        optional=True,
+    ),
     *common.WORKLOAD,
     *common.CLIENTS,
 )
@@ -51,7 +57,7 @@ def draft(site: Site) -> Tree:
         "drives": {"count": site["drives"], **drive_times.drives(site, "commit")},
         "erasure": protection,
     }
-    return {**site.optional(release="release"), **tree, **_further_pools(site)}
+    return {**site.optional(release="release", balance="balance"), **tree, **_further_pools(site)}
 
 
 def _further_pools(site: Site) -> Tree:

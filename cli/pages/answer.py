@@ -1,0 +1,36 @@
+"""The page of `sim.answer`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import plotly.graph_objects as go
+
+from cli.figures.find import limit_figures
+from cli.made import Made
+from cli.pages.page import Header, Section, write_page
+from cli.tables.experiments.answer import Asked, answer_lines
+from cli.tables.grid import Grid
+from sim.answer.answer import LEVEL, Answer
+
+
+def write_answer_page(result: Answer, asked: Asked, path: Path, made: Made | None = None) -> list[go.Figure]:
+    """Write a page about a store: what was found, the command for each line, and the search for the greatest rate.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    lines = list(answer_lines(result, asked))
+    header = Header(
+        f"How much {asked.spec} takes, healthy and with failures, and what would help.",
+        lines[0].text,
+        f"Bands contain {LEVEL:.0%} of the draws of values that are not known; intervals are of "
+        f"{asked.replications} replications.",
+    )
+    rows = [[line.text.strip(), shlex.join(line.command)] for line in lines]
+    sections = [
+        Section("Results", (), [Grid("", ["result", "evidence"], rows, labels=2)]),
+        Section("The greatest rate", (), charts=limit_figures(result.healthy)),
+    ]
+    return write_page(path, f"What {asked.spec} takes", header, sections, made)

@@ -1,0 +1,1 @@
+"""The usual questions about a store, as one result: limits, failures, hedging, changes, growth, assumptions."""
