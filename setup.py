@@ -28,7 +28,7 @@ IS_CHECKOUT = not {"editable_wheel", "develop", "sdist", "egg_info"}.isdisjoint(
 PREFIX = "" if IS_CHECKOUT else f"{PACKAGE}."
 
 DATA = {
-    "cli.pages": ["*.css", "*.js", "templates/*.html"],
+    "cli.pages": ["*.css", "*.js", "*.LICENSE", "templates/*.html"],
     "sim.engine.compiled": ["kernel/*.[ch]"],
     "validate.lab.box": ["drive/*.[ch]"],
     "validate.reference": ["*.csv"],
@@ -87,7 +87,7 @@ if os.environ.get("TAILCAST_NO_KERNEL") != "1":
 setup(
     packages=[PACKAGE, *(PREFIX + name for name in (*parts, *examples))],
     package_dir={PREFIX + name: name.replace(".", "/") for name in (*parts, *examples)} if PREFIX else {},
-    package_data={PREFIX + name: patterns for name, patterns in DATA.items()},
+    package_data={PACKAGE: ["py.typed"]} | {PREFIX + name: patterns for name, patterns in DATA.items()},
     cmdclass=commands,
     **kernel,
 )

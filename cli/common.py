@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import math
 import os
@@ -64,10 +65,10 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def print_grid(grid: Grid) -> None:
-    """Print a table on stdout; a title set by rich would wrap at the table's width."""
-    one_line = grid.layout == "lines" and not stdout.is_terminal
-    console = _Console(width=_LONGEST_LINE, highlight=False) if one_line else stdout
+def print_grid(grid: Grid, console: Console = stdout) -> None:
+    """Print a table on a console; a title set by rich would wrap at the table's width."""
+    if grid.layout == "lines" and not console.is_terminal:
+        console = _Console(file=console.file, width=_LONGEST_LINE, highlight=False)
     if grid.title:
         console.print(grid.title, style="table.title", markup=False, soft_wrap=True)
     console.print(rich_table(grid))
@@ -75,19 +76,26 @@ def print_grid(grid: Grid) -> None:
         console.print(f"warning: {warning}", markup=False, soft_wrap=True)
 
 
-def print_lines(lines: Iterable[str]) -> None:
-    """Print sentences on stdout, one per line."""
+def print_lines(lines: Iterable[str], console: Console = stdout) -> None:
+    """Print sentences on a console, one per line."""
     for line in lines:
-        stdout.print(line, markup=False, soft_wrap=True)
+        console.print(line, markup=False, soft_wrap=True)
 
 
-def print_shown(shown: Iterable[str | Grid]) -> None:
-    """Print lines and tables on stdout, in their order."""
+def print_shown(shown: Iterable[str | Grid], console: Console = stdout) -> None:
+    """Print lines and tables on a console, in their order."""
     for each in shown:
         if isinstance(each, Grid):
-            print_grid(each)
+            print_grid(each, console)
         else:
-            print_lines([each])
+            print_lines([each], console)
+
+
+def shown_text(shown: Iterable[str | Grid], width: int = 120) -> str:
+    """Return lines and tables as text, with tables of at most `width` characters."""
+    text = io.StringIO()
+    print_shown(shown, _Console(file=text, width=width, highlight=False))
+    return text.getvalue()
 
 
 def say(message: str) -> None:

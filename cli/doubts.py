@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from cli.common import say
 from cli.parse.spec import Described
 from cli.tables.forecast.uncertainty import range_text
-from cli.tables.spec.origins import doubt_text, implausible_text, presets_text, too_slow_text
-from models.basis.assumptions import assumptions, free_demands, presets_used, require_demands
+from cli.tables.spec.origins import doubt_text, implausible_text, rests_on, too_slow_text
+from models.basis.assumptions import require_demands
 from models.basis.described import DescribedSpec
 from models.basis.doubts import doubts, without_effect
 from models.spec.plausibility import implausible
@@ -29,10 +29,8 @@ def waiting_note(trace: Trace) -> str:
     )
 
 
-def say_doubts(read: Described, path: Path) -> None:
-    """Name implausible values, what is probably not meant, parts that are too slow, demands of 0 and presets.
-
-    Assumed values are counted.
+def say_doubts(read: Described, path: Path, said: Callable[[str], None] = say) -> None:
+    """Call `said` with implausible values, what is probably not meant, parts that are too slow, and what it rests on.
 
     Raises:
         InputError: the spec lacks a demand, or cannot be compiled.
@@ -40,43 +38,36 @@ def say_doubts(read: Described, path: Path) -> None:
     if read.trace is None:  # the requests that will be generated; of a trace, when it is compiled
         require_demands(read.spec)
     for found in implausible(read.spec):
-        say(f"warning: {implausible_text(found)}")
+        said(f"warning: {implausible_text(found)}")
     for doubt in doubts(read.spec, read.whole, read.origins, read.trace):
-        say(f"note: {doubt_text(doubt)}")
+        said(f"note: {doubt_text(doubt)}")
     if read.trace is not None and (note := waiting_note(read.trace)):
-        say(f"note: {note}")
+        said(f"note: {note}")
     for part in slow_parts(read.spec, read.trace):
-        say(f"warning: {too_slow_text(part)}")
-    _say_basis(read, path)
+        said(f"warning: {too_slow_text(part)}")
+    _say_basis(read, path, said=said)
 
 
-def say_implausible(variants: Iterable[DescribedSpec]) -> None:
+def say_implausible(variants: Iterable[DescribedSpec], said: Callable[[str], None] = say) -> None:
     """Name implausible values of variants, and what is probably not meant in them, each once.
 
     A value without effect is named if it has none in any variant.
     """
     read = list(variants)
     for text in dict.fromkeys(implausible_text(found) for each in read for found in implausible(each.spec)):
-        say(f"warning: {text}")
+        said(f"warning: {text}")
     notes = [doubt_text(found) for each in read for found in doubts(each.spec, each.whole)]
     idle = [{doubt_text(found) for found in without_effect(each.spec, each.origins)} for each in read]
     for text in dict.fromkeys([*notes, *sorted(set.intersection(*idle) if idle else ())]):
-        say(f"note: {text}")
+        said(f"note: {text}")
 
 
-def say_basis(read: DescribedSpec, path: Path) -> None:
+def say_basis(read: DescribedSpec, path: Path, said: Callable[[str], None] = say) -> None:
     """Say what a search or comparison rests on: presets, assumed values, the main ones by name, and what is free."""
     named = [f"{each.path} ({range_text(each)})" for each in main_unknowns(read.uncertain)]
-    _say_basis(read, path, f", mainly {', '.join(named)}" if named else "")
+    _say_basis(read, path, f", mainly {', '.join(named)}" if named else "", said)
 
 
-def _say_basis(read: DescribedSpec, path: Path, main: str = "") -> None:
-    """Say how many values are assumed, which presets are used, and what costs nothing."""
-    count, free = len(assumptions(read.spec, read.origins)), free_demands(read.spec)
-    presets = presets_used(read.spec, read.origins)
-    rests_on = [f"{count} assumed value{'s' if count > 1 else ''}"] if count else []
-    rests_on += [f"the preset{'s' if len(presets) > 1 else ''} {presets_text(presets)}"] if presets else []
-    notes = [f"rests on {' and '.join(rests_on)}{main}"] if rests_on else []
-    notes += [f"costs nothing: {', '.join(free)}"] if free else []
-    if notes:
-        say("; ".join([*notes, f"see: tailcast check {path}"]))
+def _say_basis(read: DescribedSpec, path: Path, main: str = "", said: Callable[[str], None] = say) -> None:
+    if notes := rests_on(read, main):
+        said("; ".join([*notes, f"see: tailcast check {path}"]))

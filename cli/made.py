@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from models.basis.described import DescribedSpec
 from models.store import Spec
 from traces.provenance import CodeVersion, code_version, hash_of_spec, stamped
 from traces.run import Run
@@ -18,19 +19,22 @@ class Made:
     Attributes:
         spec_hash: of the simulated spec, before anything is varied; None: nothing was simulated.
         seed: of the simulations; None: there are none.
+        read: the spec, for a page about it; None: there is none, or it is that of a Run.
     """
 
     spec_hash: str | None = None
     seed: int | None = None
+    read: DescribedSpec | None = None
 
     @staticmethod
-    def of(spec: Spec, seed: int | None = None) -> Made:
-        """Return what results of a spec are made with."""
-        return Made(hash_of_spec(spec.model_dump(mode="json", exclude_unset=True)), seed)
+    def of(spec: Spec, seed: int | None = None, read: DescribedSpec | None = None) -> Made:
+        """Return what results of a spec are made with; `read`: what it was read from, before a failure or a trace."""
+        return Made(hash_of_spec(spec.model_dump(mode="json", exclude_unset=True)), seed, read)
 
     def to_json(self) -> dict[str, object]:
         """Return ``{"tailcast", "spec_hash", "seed"}`` without what is None."""
-        known = {name: value for name, value in asdict(self).items() if value is not None}
+        known = {"spec_hash": self.spec_hash, "seed": self.seed}
+        known = {name: value for name, value in known.items() if value is not None}
         return {"tailcast": asdict(code_version()), **known}
 
     def __str__(self) -> str:

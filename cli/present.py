@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import plotly
 import pyarrow as pa
 
 from cli.common import json_text, print_json, print_shown, say
@@ -15,6 +14,7 @@ from cli.figures.figure_files import PageFiles
 from cli.made import Made
 from cli.options import FigureFormat
 from cli.outputs import check_file_output, check_kept_output
+from cli.pages.page import Page
 from cli.tables.grid import Grid
 from sim.parallel.result_cache import ResultFolder
 from traces.tables import atomic_file
@@ -28,15 +28,17 @@ class Answer:
         result: for JSON; a mapping or a dataclass.
         shown: returns the lines and tables that are printed without --json, in their order.
         made: what the result was made with; None: its JSON does not say so.
-        write_page: writes its page to a path and returns the figures of the page; None: it has no page.
+        page: returns its page; None: it has none.
         tables: parquet files of a folder of results, by name.
+        table: returns its table of numbers, for programs; None: it has none.
     """
 
     result: Any
     shown: Callable[[], Iterable[str | Grid]]
     made: Made | None = None
-    write_page: Callable[[Path], list[plotly.graph_objects.Figure]] | None = None
+    page: Callable[[], Page] | None = None
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    table: Callable[[], pa.Table] | None = None
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,8 @@ def present(answer: Answer, outputs: Outputs) -> None:
             outputs.folder.write_table(name, table)
         outputs.folder.write_text(f"{outputs.name}.json", json_text(answer.result, answer.made))
         say(f"Result written to {outputs.folder.path}")
-    if outputs.pages is not None and answer.write_page is not None:
-        outputs.pages.write(answer.write_page)
+    if outputs.pages is not None and answer.page is not None:
+        outputs.pages.write(answer.page, answer.made)
     if outputs.as_json:
         print_json(answer.result, answer.made)
     else:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from cli.common import progress, say
 from cli.tables.forecast.extra_attempts import extra_attempts_line
 from cli.tables.forecast.runs import (
     attribution_grid,
@@ -25,20 +21,12 @@ from cli.tables.forecast.uncertainty import band_grid, band_notes, load_line, un
 from cli.tables.forecast.verdict import backlog_grid, few_note, objective_lines, verdict_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
-from models.basis.uncertainty import Uncertain
-from models.shared.client_policy import ClientPolicies
-from models.store import Spec, spec_of
-from sim.experiments.measures import Measures
-from sim.experiments.sweep import Settings
-from sim.experiments.uncertainty import uncertainty_band
+from models.store import spec_of
+from sim.experiments.uncertainty import UncertaintyBand
+from sim.forecast import Forecast
 from sim.json_form import to_json
-from sim.replication.lengthening import Longer, Simulation, settling
-from sim.replication.objectives import ObjectiveOutcome, outcomes
-from sim.replication.replicate import Precision, replicate
-from sim.replication.slo import Slo
-from sim.replication.summaries import Replication, Replications
-from sim.saturation.capacity import Capacity, capacity_of
-from sim.simulate import EngineName, simulate
+from sim.replication.objectives import ObjectiveOutcome
+from sim.saturation.capacity import capacity_of
 from sim.verdict.extra_attempts import ExtraAttempts, extra_attempts
 from sim.verdict.offered_load import last_end_s, load_of
 from sim.verdict.verdict import LoadVerdict, verdict_on_run
@@ -46,16 +34,14 @@ from traces.errors import InputError
 from traces.run import Run
 from traces.statistics.critical_path import attribution
 from traces.statistics.summary import summarise, too_few
-from traces.trace import Trace
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """What a simulation found: all of it as JSON, lines and tables; `missed`: an objective is."""
+    """What a simulation found: all of it as JSON, and as lines and tables."""
 
     result: dict[str, Any]
     shown: Sequence[str | Grid]
-    missed: bool = False
 
 
 def result_of(run: Run, verdict: LoadVerdict | None = None) -> dict[str, Any]:
@@ -100,136 +86,50 @@ def recorded_extra(run: Run, verdict: LoadVerdict | None) -> ExtraAttempts | Non
     return extra_attempts(float(run.column("attempts").mean()) - 1, counts, client, verdict)
 
 
-def simulated_run(
-    spec: Spec, trace: Trace | None, seed: int, engine: EngineName, out: Path | None, slos: Sequence[Slo] = ()
-) -> Simulated:
-    """Simulate one Run, and write it to `out` if given; with objectives, a longer one until it has settled."""
-    runs: list[Run] = []
-    with progress("simulating", len(trace) if trace is not None else spec.workload.operations) as update:
+def simulated(found: Forecast) -> Simulated:
+    """Return a forecast of one run, or of replications, as JSON, lines and tables."""
+    return _of_run(found, found.run) if found.run is not None else _of_replications(found)
 
-        def once(simulation: Simulation, *, try_length: bool) -> Replications:
-            runs[:] = [simulation(seed=seed)]
-            return Replications((Replication.of(runs[0], seed, load_of(runs[0])),))
 
-        def of(factor: int) -> Simulation:
-            longer = lengthened(spec, factor)
-            return partial(simulate, longer, trace, engine=engine, critical_path=True, progress=update)
-
-        done = settling(once, Longer(of, _say_longer)) if slos and trace is None else once(of(1), try_length=False)
-    run = runs[0]
-    if out is not None:
-        run.write(out)
-        say(f"Run written to {out}")
-    capacity = None
-    if run.trace is not None:
-        capacity = capacity_of(spec, run.trace, trace is None, last_end_s(each.load for each in done.runs))
-    found = _outcomes(slos, done, capacity) if slos else []
-    verdict = verdict_on_run(run, capacity)
-    result = _with_slos(result_of(run, verdict), found)
+def _of_run(found: Forecast, run: Run) -> Simulated:
+    slos = [each.slo for each in found.objectives]
+    result = _with_slos(result_of(run, found.verdict), found.objectives)
     counts = {op: figures["count"] for op, figures in result["ops"].items()}
     grids = [summary_grid(run, slos=slos), stations_grid(result["stations"])]
     if result.get("attribution"):
         grids.append(attribution_grid(result["attribution"], "Tail attribution", ordered(counts, slos)))
     few = few_in(figures["count"] - figures["errors"] for figures in result["ops"].values())
-    extra = extra_attempts(float(run.column("attempts").mean()) - 1 if counts else 0.0, counts, spec.client, verdict)
-    return _simulated(result, verdict, extra, found, grids, few, done, {} if trace is not None else spec.workload.ends)
+    return _shown(found, result, grids, few)
 
 
-def lengthened(spec: Spec, factor: int) -> Spec:
-    """Return a spec whose workload ends later by a factor."""
-    return spec if factor == 1 else spec.model_copy(update={"workload": spec.workload.longer(factor)})
-
-
-def _say_longer(factor: int) -> None:
-    say(f"has not settled; simulating {factor} times the length")
-
-
-def replicated_runs(
-    simulation: Simulation,
-    seed: int,
-    replications: int,
-    precision: Precision | None,
-    steady: bool,
-    workers: int,
-    capacity: Callable[[float | None], Capacity],
-    client: ClientPolicies,
-    slos: Sequence[Slo] = (),
-    longer: Callable[[int], Simulation] | None = None,
-    ends: Mapping[str, float] | None = None,
-) -> Simulated:
-    """Simulate and summarise independent replications of a store with these client policies.
-
-    `capacity` returns that of the store, given the time in s of the last response. With `longer`, the simulation with a
-    workload that is longer by a factor, they are lengthened until they have settled. `ends` are those of the workload.
-    """
-    with progress("replicating", replications if precision is None else None) as update:
-        done = replicate(
-            simulation,
-            seed=seed,
-            replications=replications,
-            precision=precision,
-            steady=steady,
-            longer=None if longer is None else Longer(longer, _say_longer),
-            workers=workers,
-            progress=update,
-        )
-    summary, reached = done.summary(), None if precision is None else precision.verdict(done)
-    visited = {row["name"] for run in done.runs for row in run.stations if row["visits"]}
-    summary = replace(summary, stations=[station for station in summary.stations if station.name in visited])
-    known = capacity(last_end_s(run.load for run in done.runs))
-    verdict = done.verdict(known)
-    if verdict is not None and verdict.overloaded:
-        summary = summary.overloaded
-    found = _outcomes(slos, done, known) if slos else []
-    result = _with_slos({"verdict": to_json(verdict), **to_json(summary), "engine": done.work}, found)
-    result |= {} if reached is None else {"precision": reached}
+def _of_replications(found: Forecast) -> Simulated:
+    slos = [each.slo for each in found.objectives]
+    summary, reached = found.summary, found.precision
+    result = {"verdict": to_json(found.verdict), **to_json(summary), "engine": found.replications.work}
+    result = _with_slos(result, found.objectives) | ({} if reached is None else {"precision": reached})
     grids = [replications_grid(summary, reached, slos), station_intervals_grid(summary.stations)]
-    extra = extra_attempts(
-        math.fsum(run.attempts for run in done.runs) / len(done) - 1,
-        {op: figures.count for op, figures in summary.ops.items()},
-        client,
-        verdict,
-    )
-    few = few_in(op.count - op.errors for op in summary.ops.values())
-    return _simulated(result, verdict, extra, found, grids, few, done, ends or {})
+    return _shown(found, result, grids, few_in(op.count - op.errors for op in summary.ops.values()))
 
 
-def drawn_runs(uncertain: Uncertain, settings: Settings, level: float, workers: int) -> Simulated:
-    """Simulate draws of the values of a spec that are not known; the band has a fraction `level` of the results."""
-    with progress("drawing", settings.replications + 1) as update:
-        band = uncertainty_band(uncertain, settings, level, workers=workers, progress=update)
-    short = unsettled_lines(band.unsettled, uncertain.spec({}).workload.ends)
-    grids = [band_grid(band), unknowns_grid(band.unknowns)]
-    return Simulated(to_json(band), [*load_line(band.load), *short, *grids, *band_notes(band)])
-
-
-def _outcomes(slos: Sequence[Slo], replications: Replications, capacity: Capacity | None) -> list[ObjectiveOutcome]:
-    return outcomes(slos, Measures.of(replications, None, capacity))
+def band_shown(band: UncertaintyBand, ends: Mapping[str, float]) -> list[str | Grid]:
+    """Return the lines and tables of simulations of draws; `ends`: of the workload."""
+    short = unsettled_lines(band.unsettled, ends)
+    return [*load_line(band.load), *short, band_grid(band), unknowns_grid(band.unknowns), *band_notes(band)]
 
 
 def _with_slos(result: dict[str, Any], found: Sequence[ObjectiveOutcome]) -> dict[str, Any]:
     return result | ({"slo": {each.slo.text: to_json(each) for each in found}} if found else {})
 
 
-def _simulated(
-    result: dict[str, Any],
-    verdict: LoadVerdict | None,
-    extra: ExtraAttempts | None,
-    found: Sequence[ObjectiveOutcome],
-    grids: list[Grid],
-    few: Sequence[str],
-    done: Replications,
-    ends: Mapping[str, float],
-) -> Simulated:
+def _shown(found: Forecast, result: dict[str, Any], grids: list[Grid], few: Sequence[str]) -> Simulated:
+    verdict, extra, longer = found.verdict, found.extra, found.replications.longer
+    result |= {"unsettled": to_json(found.unsettled), "longer": longer}
     opening = [] if verdict is None else [verdict_line(verdict)]
-    unsettled = [] if verdict is not None and verdict.overloaded else done.unsettled
-    result |= {"unsettled": to_json(unsettled), "longer": done.longer}
-    opening += unsettled_lines(unsettled, ends, done.longer)
+    opening += unsettled_lines(found.unsettled, found.ends, longer)
     if extra is not None:
         opening.append(f"Of this load, {extra_attempts_line(extra)}")
         result |= {"extra_attempts": to_json(extra)}
-    opening += objective_lines(found)
+    opening += objective_lines(found.objectives)
     if verdict is not None and verdict.overloaded:
         grids = [backlog_grid(verdict), *grids]
-    shown: list[str | Grid] = [*opening, *grids, *few_note(few)]
-    return Simulated(result, shown, any(each.status == "missed" for each in found))
+    return Simulated(result, [*opening, *grids, *few_note(few)])

@@ -215,13 +215,13 @@ class Run:
         values: NDArray[Any] = self.requests.column(name).to_numpy()
         return values
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder: str | Path) -> None:
         """Write the Run's folder atomically.
 
         Raises:
             InputError: the folder cannot be written, or the name is taken by something other than a Run.
         """
-        with atomic_folder(folder, RUN_FILES) as temporary:
+        with atomic_folder(Path(folder), RUN_FILES) as temporary:
             write_parquet(self.requests, temporary / "requests.parquet")
             if self.stations is not None:
                 write_parquet(self.stations, temporary / "stations.parquet")

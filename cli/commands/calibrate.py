@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cli.commands.compare import run_names
-from cli.commands.validate import run_folders
+from cli.answers.calibration import profile_answer
 from cli.common import progress, say, warn_if_slow
 from cli.figures.figure_files import PageFiles
 from cli.options import (
@@ -25,11 +24,12 @@ from cli.options import (
     fraction,
 )
 from cli.outputs import check_file_output
-from cli.pages.calibration import profile_shown, write_calibration_page
 from cli.parse.spec import checked, overridden
-from cli.present import Answer, Outputs, present
+from cli.present import Outputs, present
+from models.basis.described import DescribedSpec
 from traces.errors import InputError
 from traces.run import Run
+from traces.run_folders import run_folders, run_names
 from traces.spec.spec_file import load_mapping
 from validate.calibration.calibrate import calibrate
 from validate.calibration.parameters import Parameter, chosen
@@ -137,9 +137,4 @@ def command(
     if out is not None:
         profile.write(out)
         say(f"Profile written to {out}")
-    answer = Answer(
-        profile.model_dump(mode="json"),
-        lambda: profile_shown(profile),
-        write_page=lambda path: write_calibration_page(profile, path),
-    )
-    present(answer, outputs)
+    present(profile_answer(profile, DescribedSpec.of(data, spec.name)), outputs)

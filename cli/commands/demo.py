@@ -12,12 +12,13 @@ import typer
 
 from cli import words as phrases
 from cli.commands.replay import bars
-from cli.commands.report import write_report
 from cli.common import progress, say, warn_if_slow
 from cli.made import Made
 from cli.options import ForceOption, JsonOption, SeedOption
 from cli.outputs import check_run_output
 from cli.pages.calibration import values_grid
+from cli.pages.page import write_page
+from cli.pages.report import report_page
 from cli.present import Answer, Outputs, present
 from cli.simulations import recorded_verdict
 from cli.tables.forecast.verdict import verdict_line
@@ -144,10 +145,14 @@ def _write(found: Demonstration, measurements: list[Run], out: Path, source: str
         f"The model of one {kind_of(demo.store_name()).title} was fitted to {light} clients on {source}; "
         f"with {HEAVY_CLIENTS} clients, which it had not seen, it forecast what is compared here with the measurement."
     )
-    write_report(
-        [(_NAMES[0], found.forecast), (_NAMES[1], found.measured)], page, "tailcast demo",
-        comparison=found.comparison, notes=[note], grids=[_parameters(found)],
-    )  # fmt: skip
+    shown = report_page(
+        [(_NAMES[0], found.forecast), (_NAMES[1], found.measured)],
+        "tailcast demo",
+        comparison=found.comparison,
+        notes=[note],
+        grids=[_parameters(found)],
+    )
+    write_page(shown, page)
     return page
 
 

@@ -74,16 +74,15 @@ def command(
 
     Example: tailcast failures examples/minio-12-hdd.yaml drive --slo 'GET.p99<100ms'
     """
+    from cli.answers.failures import failures_answer
     from cli.doubts import say_basis, say_implausible
     from cli.draws import draws_of
     from cli.made import Made
-    from cli.pages.failures import write_failures_page
     from cli.parse.failure import parse_failure
     from cli.parse.option import seconds_of
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described
-    from cli.present import Answer, outputs_to_folder, present
-    from cli.tables.experiments.failures import failures_shown
+    from cli.present import outputs_to_folder, present
     from sim.experiments.failures import FailureExperiment, failures
     from sim.experiments.sweep import Settings
     from sim.replication.replicate import Precision
@@ -102,10 +101,8 @@ def command(
     outputs = outputs_to_folder("failures", out, report, figures_to, figure_format, as_json)
     warn_if_slow()
     say_implausible([read])
-    made = Made.of(read.spec, seed or 0)
     known = None if precision is not None else len(kinds) * experiment.settings.replications
     with kept_in(out, resumes=False), progress("simulating failures", known) as update:
         result = failures(experiment, workers=worker_count(workers), progress=update)
     say_basis(read, spec)
-    answer = Answer(result, lambda: failures_shown(result), made, lambda path: write_failures_page(result, path, made))
-    present(answer, outputs)
+    present(failures_answer(result, Made.of(read.spec, seed or 0, read)), outputs)

@@ -87,16 +87,15 @@ def command(
 
     Example: tailcast find examples/minio.yaml 'max workload.rate in 50..2000' --slo 'GET.p99<20ms'
     """
+    from cli.answers.find import best_answer, limit_answer
     from cli.doubts import say_basis, say_implausible
     from cli.draws import draws_of
     from cli.made import Made
-    from cli.pages.find import write_best_page, write_limit_page
     from cli.parse.failure import parse_failure
     from cli.parse.goal import parse_goal, parse_target
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described, say_loops
-    from cli.present import Answer, outputs_to_folder, present
-    from cli.tables.experiments.find import best_shown, limit_shown
+    from cli.present import outputs_to_folder, present
     from models.spec.field_paths import resolved
     from sim.experiments.find.find_best import find_best
     from sim.experiments.find.find_limit import find_limit
@@ -122,20 +121,16 @@ def command(
     outputs = outputs_to_folder("find", out, report, figures_to, figure_format, as_json)
     warn_if_slow()
     say_implausible([searched])
-    made = Made.of(variants.spec(), seed or 0)
+    made = Made.of(variants.spec(), seed or 0, searched)
     with kept_in(out), progress("searching") as update:
         if target is not None:
             latency = parse_target(target)
             best = find_best(
                 variants, search, latency, most_extra_load=extra_load, cache=outputs.folder, progress=update
             )
-            answer = Answer(
-                best, lambda: best_shown(best), made, lambda path: write_best_page(best, path, spec.name, made)
-            )
+            answer = best_answer(best, spec.name, made)
         else:
             limit = find_limit(variants, search, objectives, cache=outputs.folder, progress=update)
-            answer = Answer(
-                limit, lambda: limit_shown(limit), made, lambda path: write_limit_page(limit, path, spec.name, made)
-            )
+            answer = limit_answer(limit, spec.name, made)
     say_basis(searched, spec)
     present(answer, outputs)

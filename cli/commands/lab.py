@@ -307,7 +307,7 @@ def anatomy(
     """
     from cli.common import print_grid
     from cli.figures.figure_files import PageFiles
-    from cli.pages.anatomy import write_anatomy_page
+    from cli.pages.anatomy import anatomy_page
     from cli.tables.measured.anatomy import loads_grid, note, patterns_grid
     from sim.json_form import to_json
     from traces.run import Run
@@ -321,7 +321,7 @@ def anatomy(
         for grid in [loads_grid(found), *map(patterns_grid, found.operations)]:
             print_grid(grid)
         say(note(found))
-    pages.write(lambda path: write_anatomy_page(found, path, run.name))
+    pages.write(lambda: anatomy_page(found, run.name))
 
 
 app.command("file-anatomy")(lab_file_systems.anatomy_command)

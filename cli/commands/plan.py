@@ -49,17 +49,16 @@ def command(
 
     Example: tailcast plan SPEC --growth examples/ceph/growth.yaml --slo 'PUT.throughput>3000/s'
     """
+    from cli.answers.plan import plan_answer
     from cli.doubts import say_basis, say_implausible
     from cli.made import Made
-    from cli.pages.plan import write_plan_page
     from cli.parse.option import seconds_of
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described
-    from cli.present import Answer, outputs_to_folder, present
-    from cli.tables.experiments.plan import contradiction_text, plan_shown
+    from cli.present import outputs_to_folder, present
+    from cli.tables.experiments.plan import contradiction_text
     from sim.capacity.growth import read_growth
     from sim.capacity.plan import plan
-    from sim.capacity.tables import changes_table
 
     objectives = parse_slos(slos)
     outputs = outputs_to_folder("plan", out, report, figures_to, figure_format, as_json)
@@ -82,12 +81,4 @@ def command(
     for each in result.contradictions:
         say(f"warning: {contradiction_text(each)}")
     say_basis(read, spec)
-    made = Made.of(read.spec, seed or 0)
-    answer = Answer(
-        result.to_json(),
-        lambda: plan_shown(result),
-        made,
-        lambda path: write_plan_page(result, path, f"Plan of {spec.stem}", made),
-        {"changes.parquet": changes_table(result)},
-    )
-    present(answer, outputs)
+    present(plan_answer(result, spec.stem, Made.of(read.spec, seed or 0, read)), outputs)

@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import plotly.graph_objects as go
 import typer
 
-from cli import words
-from cli.commands.compare import ToleranceOption, run_names
+from cli.commands.compare import ToleranceOption
 from cli.common import print_json, progress
-from cli.figures import runs as figures
 from cli.figures.figure_files import PageFiles
-from cli.figures.route import route_figures
 from cli.made import Made, runs_notes
 from cli.options import FiguresOption, FormatOption, JsonOption, SeedOption
-from cli.pages.page import Header, Section, write_page
-from cli.simulations import recorded_extra, recorded_verdict
-from cli.tables.forecast.extra_attempts import extra_attempts_line
-from cli.tables.forecast.runs import attribution_grid, few_in, stations_grid, summary_grid
-from cli.tables.forecast.steadiness import unsettled_lines
-from cli.tables.forecast.verdict import backlog_grid, few_note, verdict_line
-from cli.tables.grid import Grid
-from cli.tables.measured.comparison import comparison_grid
-from cli.tables.measured.quality import named_warnings, run_warnings
-from models.store import compile_spec, spec_of
-from sim.replication.summaries import Replication, Replications
-from sim.verdict.offered_load import load_of
+from cli.pages.report import report_page
+from cli.tables.measured.quality import run_warnings
 from traces.errors import InputError
-from traces.run import Run, StationRow
-from traces.statistics.critical_path import Attribution, attribution
+from traces.run import Run
+from traces.run_folders import run_names
 from traces.statistics.summary import summarise
-from traces.workload.loops import one_loop
-from validate.compare.compare import Comparison, compare
-
-_ROUTE = (
-    "Stages follow each other from left to right and line by line. The branches of a fork are below each other; equal "
-    "branches are drawn once, with their number. A box shows the station role and its mean service time, without "
-    "waiting. The colour is the mean utilisation of the stations that may serve the visit."
-)
+from validate.compare.compare import compare
 
 
 def command(
@@ -71,7 +48,7 @@ def command(
         with progress("comparing", total=1) as advance:
             comparison = compare(named[0][1], named[1][1], tolerance=tolerance, seed=seed or 0, progress=advance)
     heading = title or " compared with ".join(name for name, _ in named)
-    files = pages.write(lambda path: write_report(named, path, heading, comparison=comparison))
+    files = pages.write(lambda: report_page(named, heading, comparison=comparison))
     if as_json:
         shown = None if comparison is None else comparison.to_json()
         warnings = {name: run_warnings(run) for name, run in named}
@@ -83,124 +60,3 @@ def command(
             "notes": runs_notes(named),
         }
         print_json(result | ({"figures": [str(file) for file in files]} if files else {}), Made())
-
-
-def write_report(
-    runs: Sequence[tuple[str, Run]],
-    path: Path,
-    title: str,
-    *,
-    comparison: Comparison | None = None,
-    notes: Sequence[str] = (),
-    grids: Sequence[Grid] = (),
-) -> list[go.Figure]:
-    """Write a page about one Run, or two, of which the second is the reference.
-
-    Args:
-        runs: one or two Runs with their names.
-        path: HTML file to write.
-        title: heading of the page.
-        comparison: result of `compare` for two Runs; None for one.
-        notes: paragraphs after the header.
-        grids: tables after the key figures.
-
-    Returns:
-        the figures of the page.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
-    header, sections = _one(runs[0][1]) if comparison is None else _two(runs, comparison)
-    first, *others = sections
-    sections = [replace(first, paragraphs=[*notes, *first.paragraphs], grids=[*first.grids, *grids]), *others]
-    return write_page(path, title, header, sections, runs=runs)
-
-
-def _one(run: Run) -> tuple[Header, list[Section]]:
-    verdict = recorded_verdict(run)
-    overloaded = verdict is not None and verdict.overloaded
-    opening = [] if verdict is None else [verdict_line(verdict), *([] if overloaded else _unsettled(run))]
-    if (extra := recorded_extra(run, verdict)) is not None:
-        opening.append(f"Of this load, {extra_attempts_line(extra)}")
-    certainty = _certainty(words.sure(run, overloaded), run)
-    header = Header(words.requested(run), " ".join([*opening, words.found(run)]), certainty)
-    backlog = [backlog_grid(verdict)] if verdict is not None and overloaded else []
-    grids = [*backlog, summary_grid(run, "Key figures")]
-    return header, [Section("", _few(run), grids), *_charts([("", run)])]
-
-
-def _unsettled(run: Run) -> list[str]:
-    """Warn of a simulated Run that has not settled."""
-    workload = run.info.get("spec", {}).get("workload", {})
-    ends = {name: float(workload[name]) for name in ("operations", "duration") if workload.get(name)}
-    found = Replications((Replication.of(run, 0, load_of(run)),)).unsettled
-    return [line[0].upper() + line[1:] for line in unsettled_lines(found, ends)]
-
-
-def _few(*runs: Run) -> list[str]:
-    """Explain the marks of quantiles in the key figures."""
-    ops = [figures for run in runs for figures in summarise(run)["ops"].values()]
-    return few_note(few_in(figures["count"] - figures["errors"] for figures in ops))
-
-
-def _two(runs: Sequence[tuple[str, Run]], comparison: Comparison) -> tuple[Header, list[Section]]:
-    names = runs[0][0], runs[1][0]
-    requested = f"Whether {names[0]} agrees with {names[1]} within ±{comparison.tolerance * 100:g}%."
-    summaries = [summary_grid(run, f"Key figures of {name}") for name, run in runs]
-    ratios = [figures.ratios(comparison, names)]
-    opening = [f"{name} is {verdict_line(found)}" for name, run in runs if (found := recorded_verdict(run))]
-    paragraphs = [f"{name}: {words.requested(run)}" for name, run in runs]
-    paragraphs += [f"Note: {note}." for note in runs_notes(runs)] + _few(*(run for _, run in runs))
-    certainty = _certainty(words.doubt(comparison), *(run for _, run in runs))
-    compared = comparison_grid(comparison, names, warnings=named_warnings(runs))
-    return Header(requested, " ".join([*opening, words.verdict(comparison, names)]), certainty), [
-        Section("", paragraphs, summaries),
-        Section("Quantile by quantile", (), [compared], ratios),
-        *_charts(runs),
-    ]
-
-
-def _certainty(sentence: str, *runs: Run) -> str:
-    """Return a sentence on what is certain, after one on measurements that may mislead."""
-    if any(run_warnings(run) for run in runs):
-        return f"The measurement may mislead: see the warnings below the tables. {sentence}"
-    return sentence
-
-
-def _charts(runs: Sequence[tuple[str, Run]]) -> list[Section]:
-    sections = []
-    if any(len(run) for _, run in runs):
-        sections = [
-            Section("Latency", charts=[figures.cdf(runs), figures.tail(runs)]),
-            Section("Over time", charts=[figures.latency_over_time(runs), figures.throughput_over_time(runs)]),
-        ]
-    attributions = [attribution(run) for _, run in runs]
-    colours = figures.role_colours(attributions)
-    for (name, run), found in zip(runs, attributions, strict=True):
-        if found:
-            sections.append(_attribution_section(name, found, colours))
-        if run.stations is not None:
-            table = [station for station in run.station_rows if station["visits"]]
-            heading = f"Stations of {name}" if name else "Stations"
-            sections.append(Section(heading, (), [stations_grid(table)], [figures.stations(table)]))
-            sections += _routes(name, run, table)
-    return sections
-
-
-def _routes(name: str, run: Run, stations: Sequence[StationRow]) -> list[Section]:
-    """Draw the routes of a Run that contains its spec and trace."""
-    if run.trace is None or "spec" not in run.info:
-        return []
-    heading = f"Request routes: {name}" if name else "Request routes"
-    try:
-        network, requests = compile_spec(spec_of(one_loop(run.info["spec"]), "its spec"), run.trace)
-    except InputError as error:  # the Run has a spec of an earlier version
-        return [Section(heading, [f"The routes cannot be drawn: {error}."])]
-    return [Section(heading, [_ROUTE], charts=route_figures(network, requests, stations))]
-
-
-def _attribution_section(name: str, found: Attribution, colours: dict[str, str]) -> Section:
-    paragraphs = [words.ATTRIBUTION, *(words.tail_parts(op, bands) for op, bands in found.items())]
-    bars = [figures.attribution(op, bands, colours) for op, bands in found.items()]
-    heading = f"Tail attribution: {name}" if name else "Tail attribution"
-    return Section(heading, paragraphs, [attribution_grid(found)], bars)

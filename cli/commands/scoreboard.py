@@ -32,7 +32,7 @@ def run_board(
     outputs: Outputs,
 ) -> bool:
     """Predict everything, print and write the board, and return whether nothing became worse than `against`."""
-    from cli.pages.scoreboard import write_scoreboard_page
+    from cli.pages.scoreboard import scoreboard_page
 
     check_file_output(out, force)
     before = None if against is None else read_board(against)
@@ -57,7 +57,7 @@ def run_board(
         {"rows": rows, "summary": to_json(summary), "changes": to_json(changes)},
         lambda: board_shown(lines, changes, str(against)),
         made,
-        lambda path: write_scoreboard_page(lines, changes, str(against), path, made),
+        lambda: scoreboard_page(lines, changes, str(against)),
     )
     present(answer, outputs)
     return changes is None or not changes.worse

@@ -78,7 +78,7 @@ def command(
         raise InputError("give --vary and --target, or --assumed for the values that are not known")
     from cli.doubts import say_implausible
     from cli.made import Made
-    from cli.pages.find import write_sensitivity_page
+    from cli.pages.find import sensitivity_page
     from cli.parse.goal import parse_target
     from cli.parse.spec import described, say_loops
     from cli.parse.vary import parse_range
@@ -114,11 +114,11 @@ def command(
         result = sensitivity(
             variants, ranges, latency, trajectories=trajectories, cache=outputs.folder, progress=update
         )
-    made = Made.of(variants.spec(), seed or 0)
+    made = Made.of(variants.spec(), seed or 0, read)
     answer = Answer(
         result,
         lambda: sensitivity_shown(result),
         made,
-        lambda path: write_sensitivity_page(result, path, spec.name, made),
+        lambda: sensitivity_page(result, spec.name),
     )
     present(answer, outputs)

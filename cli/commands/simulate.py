@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cli.common import DRAWS, warn_if_slow
+from cli.common import DRAWS, progress, say, warn_if_slow
 from cli.options import (
     EngineOption,
     ForceOption,
@@ -71,17 +70,17 @@ def command(
 
     Example: tailcast simulate examples/minio.yaml --set workload.clients=32
     """
+    from cli.answers.forecast import forecast_answer
     from cli.doubts import say_doubts
     from cli.made import Made
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described
     from cli.present import Answer, Outputs, present
-    from cli.simulations import drawn_runs, lengthened, replicated_runs, simulated_run
+    from cli.simulations import band_shown
     from sim.experiments.sweep import Settings
+    from sim.experiments.uncertainty import uncertainty_band
+    from sim.forecast import forecast_of_replications, forecast_of_run
     from sim.replication.replicate import Precision
-    from sim.saturation.capacity import capacity_of
-    from sim.simulate import simulate
-    from traces.workload.generate import generate
 
     objectives = parse_slos(slos)
     if check and not objectives:
@@ -106,30 +105,40 @@ def command(
     say_doubts(read, spec)
     if engine == "compiled":
         warn_if_slow()
+    made = Made.of(store, seed or 0, read)
     if uncertainty is not None:
         settings = Settings(seed or 0, replications or DRAWS, steady=steady, engine=engine)
-        found = drawn_runs(read.uncertain, settings, uncertainty, workers)
-    elif several:
-        simulation = partial(simulate, store, requests, engine=engine)
-        target = None if precision is None else Precision(precision)
-        issued = generate(store.workload, seed or 0) if requests is None else requests
-        capacity = partial(capacity_of, store, issued, requests is None)
-        goes_on = requests is None and bool(precision or steady or objectives)
-        found = replicated_runs(
-            simulation,
-            seed or 0,
-            replications or _BATCH,
-            target,
-            steady,
-            workers,
-            capacity,
-            store.client,
-            objectives,
-            longer=(lambda factor: partial(simulate, lengthened(store, factor), engine=engine)) if goes_on else None,
-            ends=store.workload.ends if requests is None else None,
-        )
+        with progress("drawing", settings.replications + 1) as update:
+            band = uncertainty_band(read.uncertain, settings, uncertainty, workers=workers, progress=update)
+        present(Answer(band, lambda: band_shown(band, store.workload.ends), made), Outputs(as_json))
+        return
+    if several:
+        with progress("replicating", replications if precision is None else None) as update:
+            found = forecast_of_replications(
+                store,
+                requests,
+                replications=replications or _BATCH,
+                seed=seed or 0,
+                engine=engine,
+                precision=None if precision is None else Precision(precision),
+                steady=steady,
+                slos=objectives,
+                workers=workers,
+                said=_say_longer,
+                progress=update,
+            )
     else:
-        found = simulated_run(store, requests, seed or 0, engine, out, objectives)
-    present(Answer(found.result, lambda: found.shown, Made.of(store, seed or 0)), Outputs(as_json))
+        with progress("simulating", len(requests) if requests is not None else store.workload.operations) as update:
+            found = forecast_of_run(
+                store, requests, seed=seed or 0, engine=engine, slos=objectives, said=_say_longer, progress=update
+            )
+        if out is not None and found.run is not None:
+            found.run.write(out)
+            say(f"Run written to {out}")
+    present(forecast_answer(found, made), Outputs(as_json))
     if check and found.missed:
         raise typer.Exit(1)
+
+
+def _say_longer(factor: int) -> None:
+    say(f"has not settled; simulating {factor} times the length")

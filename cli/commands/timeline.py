@@ -61,7 +61,7 @@ def command(
     """
     from cli.doubts import say_basis, say_implausible
     from cli.made import Made
-    from cli.pages.timeline import write_timeline_page
+    from cli.pages.timeline import timeline_page
     from cli.parse.option import seconds_of
     from cli.parse.spec import described
     from cli.present import Answer, outputs_to_folder, present
@@ -87,12 +87,12 @@ def command(
             progress=update,
         )
     say_basis(read, spec)
-    made = Made.of(store, seed or 0)
+    made = Made.of(store, seed or 0, read)
     answer = Answer(
         result.to_json(),
         lambda: timeline_shown(result),
         made,
-        lambda path: write_timeline_page(result, path, f"{spec.stem} as it fills", made),
+        lambda: timeline_page(result, f"{spec.stem} as it fills"),
         {"timeline.parquet": states_table(result)},
     )
     present(answer, outputs)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from cli.common import print_json, progress, stdout
+from cli.common import print_json, print_lines, progress
 from cli.options import JsonOption, SeedOption
 from cli.outputs import check_file_output, check_run_output
-from cli.words import seconds
+from cli.tables.measured.imported import import_lines
 from traces.errors import InputError
 from traces.logs.columns import Columns
 
@@ -140,7 +140,7 @@ def command(
     if as_json:
         print_json(figures)
     else:
-        _print_import(figures)
+        print_lines(import_lines(figures))
 
 
 def _columns(text: str | None, delimiter: str | None, pattern: str | None) -> Columns | None:
@@ -153,29 +153,3 @@ def _columns(text: str | None, delimiter: str | None, pattern: str | None) -> Co
     if not all(field and sign and column for field, sign, column in pairs):
         raise InputError(f"--columns is {text!r}; write it like time=ts,op=verb,key=path,latency=dur:ms")
     return Columns({field.strip(): column.strip() for field, _, column in pairs}, delimiter, pattern)
-
-
-def _print_import(figures: dict[str, Any]) -> None:
-    origin, rows = figures["origin"], figures["rows"]
-    ops = ", ".join(f"{op} {count:,}" for op, count in figures["ops"].items())
-    lines = [f"{figures['requests']:,} requests ({ops}) of {rows:,} rows in {', '.join(origin['formats'])}"]
-    lines += [f"left out: {count:,} rows: {why}" for why, count in figures["left_out"].items()]
-    if figures["joined"]:
-        lines.append(f"joined: {figures['joined']:,} rows with the second part of a request")
-    if figures["unreadable"]:
-        lines.append(f"not readable: {figures['unreadable']:,} rows; the first:")
-        lines += [f"  {where}" for where in figures["first_unreadable"]]
-    lines += [f"skipped: {path} {why}" for path, why in figures["skipped"].items()]
-    lines += [f"{path} is truncated: {why}" for path, why in figures["truncated"].items()]
-    if filled := figures["sizes_filled"]:
-        lines.append(f"sizes not in the log, taken from other requests for the same object: {filled:,}")
-    if unknown := figures["sizes_unknown"]:
-        lines.append(f"unknown sizes, set to 0: {unknown:,}")
-    lines += [f"note: {note}" for note in figures["notes"]]
-    clock = f"clock of {seconds(origin['clock_s'])}{', spread' if origin['spread'] else ''}"
-    lines.append(f"from {origin['started_at'] or 'an unknown time'} over {figures['span_s']:,.6g} s; {clock}")
-    lines.append(f"trace: {figures['trace']}")
-    if figures["run"]:
-        without = f", without {n:,} requests that have no latency" if (n := figures["without_latency"]) else ""
-        lines.append(f"run: {figures['run']}{without}")
-    stdout.print("\n".join(lines), markup=False, soft_wrap=True)

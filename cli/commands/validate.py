@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from cli.commands.compare import run_names
 from cli.common import progress, warn_if_slow
 from cli.made import Made
 from cli.options import (
@@ -23,12 +22,12 @@ from cli.options import (
     SetOption,
     WorkersOption,
 )
-from cli.pages.validation import write_validation_page
+from cli.pages.validation import validation_page
 from cli.parse.spec import checked, overridden, read_profile
 from cli.present import Answer, outputs_to_file, present
 from cli.tables.measured.validation import validation_shown
 from traces.errors import InputError
-from traces.run import Run
+from traces.run_folders import run_folders, run_names
 from traces.spec.spec_file import load_mapping
 from traces.spec.suggestions import instead
 from traces.spec.units import parse_fraction
@@ -114,31 +113,11 @@ def command(
         shown,
         lambda: validation_shown(result),
         made,
-        lambda path: write_validation_page(result, spec, profile, path, made),
+        lambda: validation_page(result, spec, profile),
     )
     present(answer, outputs)
     if check and result.verdict != "pass":
         raise typer.Exit(1)
-
-
-def run_folders(paths: Sequence[Path]) -> list[Path]:
-    """Return the folders of Runs, each once: paths that are Runs, and all Runs below the others.
-
-    Raises:
-        InputError: one of the paths contains no Run.
-    """
-    found: dict[Path, Path] = {}
-    for path in paths:
-        inside = [path] if (path / "run.json").is_file() else sorted(file.parent for file in path.rglob("run.json"))
-        # The name of a folder that is still being written begins with a dot.
-        inside = [f for f in inside if f == path or not any(p.startswith(".") for p in f.relative_to(path).parts)]
-        if not path.is_dir():
-            Run.read(path)  # says what the path is
-        if not inside:
-            raise InputError(f"{path}: contains no Run, which is a folder with a run.json")
-        for folder in inside:
-            found.setdefault(folder.resolve(), folder)
-    return list(found.values())
 
 
 def _tolerances(given: Sequence[str]) -> dict[str, float]:

@@ -84,18 +84,16 @@ def command(
 
     Example: tailcast whatif examples/minio.yaml --vary workload.clients=8,16,32 --slo 'GET.p99<20ms'
     """
+    from cli.answers.whatif import whatif_answer
     from cli.doubts import say_basis, say_implausible
     from cli.draws import draws_of
     from cli.made import Made
-    from cli.pages.whatif import write_whatif_page
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described, say_loops
     from cli.parse.vary import parse_base, parse_variation
-    from cli.present import Answer, outputs_to_folder, present
-    from cli.tables.experiments.whatif import whatif_shown
+    from cli.present import outputs_to_folder, present
     from sim.experiments.sweep import Settings
     from sim.experiments.whatif import WhatIfExperiment, variants, whatif
-    from sim.experiments.whatif_table import points_table
     from sim.replication.replicate import Precision
 
     if scheduler is not None and workers is not None:
@@ -126,9 +124,4 @@ def command(
             progress=lambda done, points: update(done / points),
         )
     say_basis(points[0], spec)
-    made = Made.of(read.spec, seed or 0)
-    tables = {"points.parquet": points_table(result)}
-    answer = Answer(
-        result, lambda: whatif_shown(result), made, lambda path: write_whatif_page(result, path, made), tables
-    )
-    present(answer, outputs)
+    present(whatif_answer(result, Made.of(read.spec, seed or 0, read)), outputs)

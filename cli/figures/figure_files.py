@@ -14,8 +14,10 @@ from typing import Any
 import plotly
 
 from cli.common import say
+from cli.made import Made
 from cli.options import FigureFormat
 from cli.outputs import check_page_output
+from cli.pages.page import Page, write_page
 from traces.errors import InputError
 
 _WIDTH_PX = 900
@@ -40,8 +42,8 @@ class PageFiles:
         if self.figures is not None:
             kaleido()
 
-    def write(self, write_page: Callable[[Path], list[plotly.graph_objects.Figure]]) -> list[Path]:
-        """Write the page and the figures, if requested, by a function that writes the page and returns its figures.
+    def write(self, page: Callable[[], Page], made: Made | None = None) -> list[Path]:
+        """Write the page that a function returns, and its figures, if they are requested.
 
         Returns:
             paths of the figures.
@@ -51,11 +53,12 @@ class PageFiles:
         """
         if self.page is None:
             return []
-        drawn = write_page(self.page)
+        shown = page()
+        write_page(shown, self.page, made)
         say(f"Page written to {self.page}")
         if self.figures is None:
             return []
-        files = write_figures(drawn, self.figures, self.file_format)
+        files = write_figures(shown.figures, self.figures, self.file_format)
         say(f"{len(files)} figures written to {self.figures}")
         return files
 

@@ -1,4 +1,4 @@
-"""Figures of a what-if: curves, heat maps, differences from the base, cost against tail latency."""
+"""Figures of a what-if: curves, maps of values, differences from the base, cost against tail latency."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
 import plotly.graph_objects as go
 
 from cli.figures.runs import COLOURS, blank, escaped, with_room
@@ -24,7 +23,7 @@ _VERDICTS = {
     "fail": ("violates an objective", "#d5521a"),
 }
 PLAIN, GREY = "#3b82d6", "#808a97"
-_HEAT = [[0.0, "#cfe3f7"], [0.5, "#f7d774"], [1.0, "#e0655a"]]
+_BETTER, _WORSE = "rgba(16,158,120,0.3)", "rgba(213,82,26,0.3)"
 _MARKS = {"pass": "✓", "unsure": "?", "fail": "✗"}
 MOST_TICKS, _MOST_DIFFERENCES = 9, 30
 
@@ -58,44 +57,52 @@ def curve(result: WhatIf, measures: Sequence[Measure]) -> go.Figure:
     return with_room(figure)
 
 
-def heat_map(result: WhatIf, measure: Measure) -> go.Figure:
-    """Measure on the grid of two fields, with its verdict in each cell; a line is the limit of the objective."""
+def value_map(result: WhatIf, measure: Measure) -> go.Figure:
+    """Measure on the grid of two fields, with its verdict in each cell.
+
+    A cell has a colour if the whole interval of its paired difference from the base is on one side of 0.
+    """
     (x_path, x_values), (y_path, y_values) = ((path, ordered(values)) for path, values in result.vary.items())
-    cells = {(written(p.set[x_path]), written(p.set[y_path])): p for p in result.simulated}
-    rows = [[cells.get((written(x), written(y))) for x in x_values] for y in y_values]
-    z = np.array([[measure.of(point).value if point else math.nan for point in row] for row in rows])
-    shown = np.log10(np.where(z > 0, z, math.nan)) if measure.is_latency else z
-    figure = blank(_with_limit(measure), escaped(x_path), escaped(y_path))
-    figure.add_heatmap(
-        z=shown,
-        text=[[_in_cell(measure, point) for point in row] for row in rows],
-        texttemplate="%{text}",
-        hovertext=[[_of_point(measure, point) if point else "not possible" for point in row] for row in rows],
+    points = {(written(p.set[x_path]), written(p.set[y_path])): p for p in result.simulated}
+    cells = [
+        (i, j, points.get((written(x), written(y)))) for j, y in enumerate(y_values) for i, x in enumerate(x_values)
+    ]
+    base = result.points[result.base]
+    figure = blank(_with_objective(measure), escaped(x_path), escaped(y_path))
+    figure.add_scatter(
+        x=[i for i, _, _ in cells],
+        y=[j for _, j, _ in cells],
+        text=[_in_cell(measure, point) for _, _, point in cells],
+        mode="text",
+        hovertext=[_of_point(measure, point) if point else "not possible" for _, _, point in cells],
         hovertemplate="%{hovertext}<extra></extra>",
-        colorscale=_reversed(_HEAT) if _more_is_better(measure) else _HEAT,
-        showscale=False,
-        xgap=1,
-        ygap=1,
+        showlegend=False,
     )
-    if measure.limit is not None and np.isfinite(shown).any():
-        level = math.log10(measure.limit) if measure.is_latency and measure.limit > 0 else measure.limit
-        figure.add_contour(
-            z=shown,
-            contours={"start": level, "end": level, "size": 1, "coloring": "none"},
-            line={"color": "#1d2530", "width": 2.5},
-            showscale=False,
-            hoverinfo="skip",
-            connectgaps=False,
-        )
+    for i, j, point in cells:
+        colour = None if point is None else _tone(measure, point)
+        box = {"x0": i - 0.48, "x1": i + 0.48, "y0": j - 0.48, "y1": j + 0.48, "layer": "below"}
+        line = {"width": 2 if point is base else 0, "color": GREY}
+        if colour is not None or point is base:
+            figure.add_shape(type="rect", fillcolor=colour or "rgba(0,0,0,0)", line=line, **box)
     for update, values in ((figure.update_xaxes, x_values), (figure.update_yaxes, y_values)):
         update(**steps(len(values), [written(value) for value in values]), showgrid=False, zeroline=False)
     rows_of_csv = [
-        [written(x), written(y), *(measure.of(point) if point else [None] * 3), _verdict(measure, point)]
-        for y, row in zip(y_values, rows, strict=True)
-        for x, point in zip(x_values, row, strict=True)
-    ]
+        [
+            written(x_values[i]), written(y_values[j]), *(measure.of(point) if point else [None] * 3),
+            _verdict(measure, point),
+        ]
+        for i, j, point in cells
+    ]  # fmt: skip
     figure.update_layout(margin_b=60)  # no legend
     return with_table(figure, [x_path, y_path, measure.label, "low", "high", "verdict"], rows_of_csv)
+
+
+def _tone(measure: Measure, point: SimulatedPoint) -> str | None:
+    """Return the colour of a point that certainly differs from the base; None: it may not."""
+    difference = measure.difference(point)
+    if measure.is_few(point) or not (difference.low > 0 or difference.high < 0):
+        return None
+    return _BETTER if (difference.value > 0) == _more_is_better(measure) else _WORSE
 
 
 def differences(result: WhatIf, measure: Measure) -> go.Figure:
@@ -223,17 +230,13 @@ def _in_cell(measure: Measure, point: SimulatedPoint | None) -> str:
     return f"{number(measure.of(point).value)}{few} {_MARKS.get(_verdict(measure, point), '')}"
 
 
-def _with_limit(measure: Measure) -> str:
+def _with_objective(measure: Measure) -> str:
     """Return the label of a measure, with its objective."""
-    return escaped(f"{measure.label}; line: {measure.slo.text}" if measure.slo else measure.label)
+    return escaped(f"{measure.label}; objective {measure.slo.text}" if measure.slo else measure.label)
 
 
 def _more_is_better(measure: Measure) -> bool:
     return measure.figure.startswith("throughput")
-
-
-def _reversed(scale: list[list[Any]]) -> list[list[Any]]:
-    return [[1 - place, colour] for place, colour in reversed(scale)]
 
 
 def _places(values: Sequence[Any], points: Sequence[SimulatedPoint], path: str) -> list[Any]:

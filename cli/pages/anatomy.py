@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import plotly.graph_objects as go
 
 from cli.figures.runs import blank, dressed, escaped, with_room
-from cli.pages.page import Header, Section, write_page
+from cli.pages.page import Header, Page, Section
 from cli.tables.measured.anatomy import exact, loads_grid, name_of, note, patterns_grid
 from cli.words import seconds
 from validate.lab.box.anatomy import DATA_KINDS, Anatomy, OperationAnatomy, RequestAccess
@@ -24,12 +22,8 @@ _QUEUED = 0.35  # opacity of waiting times
 _ROW = 26
 
 
-def write_anatomy_page(found: Anatomy, path: Path, run: str) -> list[go.Figure]:
-    """Write a page about the anatomy of the operations of a Run, and return its figures.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+def anatomy_page(found: Anatomy, run: str) -> Page:
+    """Return a page about the anatomy of the operations of a Run."""
     requests = sum(operation.requests for operation in found.operations)
     header = Header(
         f"Which accesses the requests of {run} make on each drive, of which size, and in which order.",
@@ -41,7 +35,7 @@ def write_anatomy_page(found: Anatomy, path: Path, run: str) -> list[go.Figure]:
         charts = [_example(operation)] if operation.example else []
         paragraphs = [_STEPS, _EXAMPLE] if number == 0 else []
         sections.append(Section(name_of(operation), paragraphs, [patterns_grid(operation)], charts))
-    return write_page(path, f"I/O anatomy of {run}", header, sections)
+    return Page(f"I/O anatomy of {run}", header, sections)
 
 
 def _group(kind: str) -> str:

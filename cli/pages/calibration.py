@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import plotly.graph_objects as go
 
 from cli.figures.runs import COLOURS, blank, escaped, ratio_axis, with_room
 from cli.made import Made
-from cli.pages.page import Header, Section, write_page
+from cli.pages.page import Header, Page, Section
 from cli.tables.grid import Grid
 from cli.words import LABELS, number, percent, seconds
+from models.basis.described import DescribedSpec
 from models.store import spec_class
 from traces.operations import OPS
 from traces.spec.fit_bounds import declared_fit
@@ -106,12 +106,8 @@ def words(profile: Profile) -> list[str]:
     ]
 
 
-def write_calibration_page(profile: Profile, path: Path) -> list[go.Figure]:
-    """Write a page about a calibration and return its figures.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+def calibration_page(profile: Profile, read: DescribedSpec | None = None) -> Page:
+    """Return a page about a calibration; `read`: the spec before it, which the page offers."""
     noise = ", ".join(f"{_label(name)} {percent(sd).removeprefix('+')}" for name, sd in profile.noise.items())
     about = (
         "The workloads of the Runs were simulated, and the values are those for which quantiles, throughput and CPU "
@@ -136,7 +132,7 @@ def write_calibration_page(profile: Profile, path: Path) -> list[go.Figure]:
     ]
     question = f"Which values of {_count(len(profile.parameters), 'parameter')} of {profile.spec} best fit "
     header = Header(f"{question}{_fitted(profile, 'measured ')}?", fit, _identifiable(profile))
-    return write_page(path, f"Calibration of {profile.spec}", header, sections, Made(profile.spec_hash, profile.seed))
+    return Page(f"Calibration of {profile.spec}", header, sections, made=Made(profile.spec_hash, profile.seed, read))
 
 
 def _identifiable(profile: Profile) -> str:

@@ -8,8 +8,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 
 from cli.figures.runs import COLOURS, LABEL_GROUND, blank, with_room
-from cli.made import Made
-from cli.pages.page import Header, Section, write_page
+from cli.pages.page import Header, Page, Section
 from cli.tables.experiments.failures import described_effect, failure_grids, findings, met_lines, notes, opening
 from cli.words import seconds
 from sim.experiments.failure_result import FailureEffect, Failures
@@ -20,12 +19,8 @@ _FAILED = "#b3261e"
 _NOTHING = OpTimeline([], [], [], [])  # of an operation that has no requests
 
 
-def write_failures_page(result: Failures, path: Path, made: Made | None = None) -> list[go.Figure]:
-    """Write a page about the result of `sim.experiments.failures.failures`, and return its figures.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+def failures_page(result: Failures) -> Page:
+    """Return a page about the result of `sim.experiments.failures.failures`."""
     found = findings(result)
     sections = [
         Section(
@@ -42,7 +37,7 @@ def write_failures_page(result: Failures, path: Path, made: Made | None = None) 
         " ".join([*opening(result), found[0] if len(found) == 1 else _worst(result), *met_lines(result)]),
         _certainty(result),
     )
-    return write_page(path, f"Failures of {Path(result.spec).name}", header, sections, made)
+    return Page(f"Failures of {Path(result.spec).name}", header, sections)
 
 
 def _requested(result: Failures) -> str:

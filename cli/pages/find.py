@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-
-import plotly.graph_objects as go
 
 from cli.figures.find import best_figures, effects, limit_figures, strengths
-from cli.made import Made
-from cli.pages.page import Header, Section, write_page
+from cli.pages.page import Header, Page, Section
 from cli.tables.experiments.find import (
     best_found,
     best_grid,
@@ -37,12 +33,8 @@ _EFFECTS = (
 )
 
 
-def write_limit_page(result: FoundLimit, path: Path, spec: str, made: Made | None = None) -> list[go.Figure]:
-    """Write a page about the result of `sim.experiments.find.find_limit.find_limit` for a spec, and return its figures.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+def limit_page(result: FoundLimit, spec: str) -> Page:
+    """Return a page about the result of `sim.experiments.find.find_limit.find_limit` for a spec."""
     objectives = " and ".join(slo.text for slo in result.slos)
     header = Header(
         f"The {extreme(result)} {result.path} with which {spec} meets {objectives}.",
@@ -53,15 +45,11 @@ def write_limit_page(result: FoundLimit, path: Path, spec: str, made: Made | Non
         Section("", [_LIMITS], charts=limit_figures(result)),
         Section("All values", (), [replace(limit_grid(result), title="")]),
     ]
-    return write_page(path, f"The {extreme(result)} {result.path}", header, sections, made)
+    return Page(f"The {extreme(result)} {result.path}", header, sections)
 
 
-def write_best_page(result: Best, path: Path, spec: str, made: Made | None = None) -> list[go.Figure]:
-    """Write a page about the result of `sim.experiments.find.find_best.find_best` for a spec, and return its figures.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+def best_page(result: Best, spec: str) -> Page:
+    """Return a page about the result of `sim.experiments.find.find_best.find_best` for a spec."""
     most = result.most_extra_load
     within = "" if most is None else f", with at most {most:.2%} extra load"
     header = Header(
@@ -73,15 +61,11 @@ def write_best_page(result: Best, path: Path, spec: str, made: Made | None = Non
         Section("", charts=best_figures(result)),
         Section("All values", (), [replace(best_grid(result), title="")]),
     ]
-    return write_page(path, f"The best {result.path}", header, sections, made)
+    return Page(f"The best {result.path}", header, sections)
 
 
-def write_sensitivity_page(result: Screening, path: Path, spec: str, made: Made | None = None) -> list[go.Figure]:
-    """Write a page about the result of `sim.experiments.sensitivity.sensitivity` for a spec, and return its figures.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+def sensitivity_page(result: Screening, spec: str) -> Page:
+    """Return a page about the result of `sim.experiments.sensitivity.sensitivity` for a spec."""
     strongest = result.parameters[0]
     strength = strongest.strength
     header = Header(
@@ -100,7 +84,7 @@ def write_sensitivity_page(result: Screening, path: Path, spec: str, made: Made 
         Section("", [_STRENGTHS, _EFFECTS], charts=[strengths(result), effects(result)]),
         Section("All numbers", (), [replace(sensitivity_grid(result), title="")]),
     ]
-    return write_page(path, f"Sensitivity of {result.target}", header, sections, made)
+    return Page(f"Sensitivity of {result.target}", header, sections)
 
 
 def _simulated(result: FoundLimit | Best | Screening, count: int) -> str:

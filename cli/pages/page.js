@@ -2,13 +2,53 @@ const cards = [...document.querySelectorAll(".card")];
 const charts = cards.map((card) => card.querySelector(".chart"));
 for (const card of cards) {
   const figure = JSON.parse(card.querySelector("script").textContent);
-  Plotly.newPlot(card.querySelector(".chart"), figure.data, figure.layout, {responsive: true, displayModeBar: false});
-  card.querySelector("button").addEventListener("click", () => save(csv(figure), fileName(figure)));
+  const chart = card.querySelector(".chart");
+  const axes = {}, types = {};  // as they are first drawn
+  Plotly.newPlot(chart, figure.data, figure.layout, {responsive: true, displayModeBar: false});
+  for (const name of Object.keys(chart._fullLayout).filter((key) => /^[xy]axis[0-9]*$/.test(key))) {
+    const axis = figure.layout[name] ?? {};
+    types[name] = chart._fullLayout[name].type;
+    axes[`${name}.type`] = types[name];
+    axes[axis.range ? `${name}.range` : `${name}.autorange`] = axis.range ?? (axis.autorange || true);
+  }
+  const upright = Object.keys(types).filter((name) => name[0] === "y" && isQuantity(chart._fullLayout[name]));
+  const does = {
+    CSV: () => saveText(csv(figure), fileName(figure, "csv")),
+    PNG: () => Plotly.downloadImage(chart, {format: "png", scale: 2, filename: fileName(figure, "")}),
+    reset: () => { pressed(false); Plotly.relayout(chart, structuredClone(axes)); },
+    log: (button) => {
+      const on = button.getAttribute("aria-pressed") !== "true";
+      pressed(on);
+      const changes = upright.map((name) => [[`${name}.type`, on ? "log" : "linear"], [`${name}.autorange`, true]]);
+      Plotly.relayout(chart, Object.fromEntries(changes.flat()));
+    },
+  };
+  const log = card.querySelector('button[data-does="log"]');
+  const pressed = (on) => log.setAttribute("aria-pressed", on);
+  log.hidden = !upright.length || upright.some((name) => types[name] === "log") || !positive(figure.data);
+  for (const button of card.querySelectorAll("button")) {
+    button.addEventListener("click", () => does[button.dataset.does](button));
+  }
+}
+// On narrow screens, each cell of a wide table has the name of its column above it.
+for (const table of document.querySelectorAll(".wide")) {
+  const names = [...table.querySelectorAll("thead th")].map((header) => header.textContent);
+  for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => { cell.dataset.name = names[i]; });
 }
 addEventListener("beforeprint", () => charts.forEach((chart) => Plotly.relayout(chart, {width: 680})));
 addEventListener("afterprint", () => charts.forEach((chart) => Plotly.relayout(chart, {width: null, autosize: true})));
 
-function save(text, name) {
+// Whether an axis is of a quantity with a unit: not of names, fractions or what only has places.
+function isQuantity(axis) {
+  return axis.type === "linear" && axis.visible && axis.title.text && axis.tickmode === "auto" && !axis.tickformat.includes("%");
+}
+
+// Whether a logarithmic axis can show all values.
+function positive(traces) {
+  return traces.every((trace) => [...(numbers(trace.y) ?? [])].every((value) => value === null || value > 0));
+}
+
+function saveText(text, name) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], {type: "text/csv"}));
   link.download = name;
@@ -16,9 +56,9 @@ function save(text, name) {
   URL.revokeObjectURL(link.href);
 }
 
-function fileName(figure) {
+function fileName(figure, ending) {
   const words = plain(figure.layout.title?.text ?? "").toLowerCase().match(/[a-z0-9]+/g) ?? ["figure"];
-  return words.slice(0, 8).join("-") + ".csv";
+  return words.slice(0, 8).join("-") + (ending && `.${ending}`);
 }
 
 // The figure's data: the table it carries if it has one, else a row for each point of each series.
@@ -40,10 +80,6 @@ function cell(value) {
 function rowsOf(trace, layout) {
   const label = (axis) => plain(layout[(trace[`${axis}axis`] ?? axis).replace(axis, `${axis}axis`)]?.title?.text || axis);
   const x = numbers(trace.x), y = numbers(trace.y);
-  if (trace.type === "heatmap") {
-    const z = plain(trace.name ?? "z");
-    return numbers(trace.z).flatMap((row, j) => row.map((v, i) => ({[label("x")]: x[i], [label("y")]: y[j], [z]: v})));
-  }
   return x.map((value, i) => ({
     series: trace.meta?.series ?? trace.name,
     [label("x")]: value,

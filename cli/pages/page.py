@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import html
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-import plotly.graph_objects as go
-from plotly.offline import get_plotlyjs
+import plotly
 
-from cli.made import Made, runs_made
+from cli.made import Made
 from cli.tables.grid import Grid
 from traces.run import Run
 from traces.tables import atomic_file
@@ -35,18 +37,41 @@ class Section:
     heading: str
     paragraphs: Sequence[str] = ()
     grids: Sequence[Grid] = ()
-    charts: Sequence[go.Figure] = ()
+    charts: Sequence[plotly.graph_objects.Figure] = ()
+
+    @property
+    def drawn(self) -> list[plotly.graph_objects.Figure]:
+        """The charts with more than one mark: a single bar or point says no more than its number."""
+        return [chart for chart in self.charts if _marks(chart) != 1]
 
 
-def write_page(
-    path: Path,
-    title: str,
-    header: Header,
-    sections: Sequence[Section],
-    made: Made | None = None,
-    runs: Sequence[tuple[str, Run]] = (),
-) -> list[go.Figure]:
-    """Write the page, either completely or not at all, and return its figures in their order on the page.
+def _marks(chart: plotly.graph_objects.Figure) -> int:
+    return sum(len(trace.x) for trace in chart.data if getattr(trace, "x", None) is not None)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page: its summary, then its sections.
+
+    Attributes:
+        runs: the Runs on it, by name.
+        made: what it was made with, if the command that writes it does not know.
+    """
+
+    title: str
+    header: Header
+    sections: Sequence[Section]
+    runs: Sequence[tuple[str, Run]] = ()
+    made: Made | None = None
+
+    @property
+    def figures(self) -> list[plotly.graph_objects.Figure]:
+        """The figures in their order."""
+        return [chart for section in self.sections for chart in section.drawn]
+
+
+def write_page(page: Page, path: Path, made: Made | None = None) -> None:
+    """Write a page, either completely or not at all.
 
     Its footer says what the page was made with (default: this version of tailcast), and the Runs on it, by name.
 
@@ -57,32 +82,54 @@ def write_page(
     Raises:
         InputError: the file cannot be written.
     """
+    from cli.pages.provenance import Provenance
+
+    header, provenance = page.header, Provenance.of(page.made or made or Made(), page.runs)
+    text = _rendered(
+        "page.html",
+        title=page.title,
+        header=[("Requested", header.requested), ("Found", header.found), ("Certainty", header.certainty)],
+        sections=page.sections,
+        footer=provenance.sentences,
+        specs=provenance.specs,
+        basis=provenance.basis,
+    )
+    with atomic_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def shown_html(shown: Iterable[str | Grid]) -> str:
+    """Return lines and tables as HTML, for a notebook."""
+    return _rendered("shown.html", shown=list(shown))
+
+
+def _rendered(template: str, **values: Any) -> str:
     # Commands import this module whether they write a page or not.
     from jinja2 import Environment, PackageLoader
     from markupsafe import Markup
 
     environment = Environment(loader=PackageLoader(__package__), autoescape=True, keep_trailing_newline=True)
     environment.filters["data"] = lambda figure: Markup(_data(figure))
-    page = environment.get_template("page.html").render(
-        title=title,
-        header=[("Requested", header.requested), ("Found", header.found), ("Certainty", header.certainty)],
-        sections=sections,
-        footer=[*runs_made(runs), str(made or Made())],
-        marks=_MARKS,
-        style=Markup(_asset("page.css")),
-        script=Markup(_asset("page.js")),
-        library=Markup(get_plotlyjs()),
-    )
-    with atomic_file(path) as temporary:
-        temporary.write_text(page, encoding="utf-8")
-    return [chart for section in sections for chart in section.charts]
+    environment.filters["name"] = _name
+    environment.globals |= {
+        "marks": _MARKS,
+        "style": Markup(_asset("page.css")),
+        "script": Markup(_asset("page.js")),
+        "library": Markup(_asset("plotly-basic.min.js")),
+    }
+    return environment.get_template(template).render(**values)
+
+
+def _name(figure: plotly.graph_objects.Figure) -> str:
+    """Return the name of a figure for screen readers: its title without marks."""
+    return html.unescape(re.sub(r"<[^>]*>", " ", figure.layout.title.text or "figure"))
 
 
 def _asset(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _data(figure: go.Figure) -> str:
+def _data(figure: plotly.graph_objects.Figure) -> str:
     """Return a figure as JSON in which "<" is escaped, so that a name in the data cannot end the script element."""
     text: str = figure.to_json().replace("<", "\\u003c")
     return text

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import plotly.graph_objects as go
 
 from cli.figures.runs import blank, escaped, with_room
-from cli.made import Made
-from cli.pages.page import Header, Section, write_page
+from cli.pages.page import Header, Page, Section
 from cli.parse.slo import parse_slo
 from cli.tables.experiments.plan import (
     change_text,
@@ -39,24 +37,18 @@ _MOST_CHANGES = 30
 _NAME_LENGTH = 40
 
 
-def write_plan_page(result: CapacityPlan, path: Path, title: str, made: Made | None = None) -> list[go.Figure]:
-    """Write a page about the result of `sim.capacity.plan.plan`, and return its figures.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+def plan_page(result: CapacityPlan, title: str) -> Page:
+    """Return a page about the result of `sim.capacity.plan.plan`."""
     charts = [_timeline(result)] if result.limits else []
     charts += [_objective(result, text) for text in result.slos]
     charts += [_load_and_fill(result)] if any(m.health.loads or m.health.fill_fraction for m in result.likely) else []
     charts += [_costs(result)] if len(result.changes) > 1 and result.cost is not None else []
     doubts = [f"Warning: {contradiction_text(each)}." for each in result.contradictions]
     sections = [Section("", charts=charts), Section("Limits and changes", evidence(result), plan_grids(result))]
-    return write_page(
-        path,
+    return Page(
         title,
         Header(requested(result), " ".join([found(result), *opening(result), *doubts]), sure(result)),
         sections,
-        made,
     )
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import plotly.graph_objects as go
 
 from cli.figures.runs import blank, escaped, with_room
-from cli.made import Made
-from cli.pages.page import Header, Section, write_page
+from cli.pages.page import Header, Page, Section
 from cli.tables.measured.scoreboard import (
     BASELINE_NAMES,
     bands_grid,
@@ -31,20 +29,13 @@ _COLOURS = {"throughput": "#3b82d6", "mean": "#109e78", "p99": "#d5521a", "cores
 _OTHER = "#7f8896"
 
 
-def write_scoreboard_page(
-    lines: Sequence[Line], changes: Changes | None, before: str, path: Path, made: Made | None = None
-) -> list[go.Figure]:
-    """Write a page about a scoreboard, and return its figures.
+def scoreboard_page(lines: Sequence[Line], changes: Changes | None, before: str) -> Page:
+    """Return a page about a scoreboard.
 
     Args:
         lines: of the board.
         changes: with respect to an earlier board; None: there is none.
         before: name of the earlier board.
-        path: of the page.
-        made: what the board was made with; None: only this version of tailcast is known.
-
-    Raises:
-        InputError: the file cannot be written.
     """
     summary = summary_of(lines)
     cases = list(dict.fromkeys(line.case for line in lines))
@@ -66,7 +57,7 @@ def write_scoreboard_page(
         Section("Cases", (), [cases_grid(lines)]),
         *(_case(case, [line for line in lines if line.case == case]) for case in cases),
     ]
-    return write_page(path, "Scoreboard", header, sections, made)
+    return Page("Scoreboard", header, sections)
 
 
 def _case(case: str, lines: Sequence[Line]) -> Section:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from cli.figures.runs import COLOURS, blank, escaped, with_room
-from cli.made import Made
-from cli.pages.page import Header, Section, write_page
+from cli.pages.page import Header, Page, Section
 from cli.tables.experiments.timeline import effects_grids, millions, notes, opening, state_grids
 from cli.words import number, seconds
 from sim.capacity.timeline import Timeline
@@ -31,12 +29,8 @@ _GREY = "rgba(128,128,128,0.8)"
 _NAMES = 4  # heights of effect names, so that neighbours do not overlap
 
 
-def write_timeline_page(result: Timeline, path: Path, title: str, made: Made | None = None) -> list[go.Figure]:
-    """Write a page about the result of `sim.capacity.timeline.timeline`, and return its figures.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+def timeline_page(result: Timeline, title: str) -> Page:
+    """Return a page about the result of `sim.capacity.timeline.timeline`."""
     charts = [throughput(result), _latency(result), _state(result)]
     if all(name in result.states[0] for name, _, _ in _SIZES):
         charts.append(_metadata(result))
@@ -46,7 +40,7 @@ def write_timeline_page(result: Timeline, path: Path, title: str, made: Made | N
         Section("Results by objects stored", [f"Bars are {CONFIDENCE:.0%} intervals."], charts=charts),
         Section("All states", notes(result), state_grids(result)),
     ]
-    return write_page(path, title, Header(_requested(result), found, _certainty(result)), sections, made)
+    return Page(title, Header(_requested(result), found, _certainty(result)), sections)
 
 
 def _requested(result: Timeline) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from cli.figures.runs import blank, colour_of, with_room
-from cli.pages.page import Header, Section, write_page
+from cli.pages.page import Header, Page, Section
 from cli.tables.grid import Grid
 from cli.words import number, seconds, size
 from traces.errors import InputError
@@ -24,11 +23,11 @@ _POINTS = 400
 _MEASURED, _EXPECTED = "#3b82d6", "#7f8896"
 
 
-def write_trace_page(trace: Trace, figures: dict[str, Any], path: Path, title: str) -> list[go.Figure]:
-    """Write a page about a trace and its `traces.statistics.characteristics.figures`, and return its charts.
+def trace_page(trace: Trace, figures: dict[str, Any], title: str) -> Page:
+    """Return a page about a trace and its `traces.statistics.characteristics.figures`.
 
     Raises:
-        InputError: the trace has no requests, or the file cannot be written.
+        InputError: the trace has no requests.
     """
     if not len(trace):
         raise InputError("the trace has no requests, so there is nothing to show")
@@ -40,7 +39,7 @@ def write_trace_page(trace: Trace, figures: dict[str, Any], path: Path, title: s
         charts += [_popularity(trace, figures["popularity"]), _reuse(objects)]
     header = Header(_requested(figures), _found(figures), _certainty(trace))
     sections = [Section("", charts=charts), Section("Sizes by operation", grids=[_grid(figures)])]
-    return write_page(path, title, header, sections)
+    return Page(title, header, sections)
 
 
 def _requested(figures: dict[str, Any]) -> str:

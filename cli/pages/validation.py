@@ -11,8 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from cli.figures.runs import COLOURS, blank, escaped, with_room
-from cli.made import Made
-from cli.pages.page import Header, Section, write_page
+from cli.pages.page import Header, Page, Section
 from cli.tables.measured.validation import all_configurations_grid, left_out_grid, summary_grid, verdict, worst_cases
 from cli.words import LABELS, percent
 from traces.operations import OPS
@@ -35,14 +34,8 @@ class _RatioPoint(NamedTuple):
     measure: Ratio
 
 
-def write_validation_page(
-    result: Validation, spec: Path, profile: Path | None, path: Path, made: Made | None = None
-) -> list[go.Figure]:
-    """Write a page about the validation of a spec (with a profile, if given) and return its figures.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+def validation_page(result: Validation, spec: Path, profile: Path | None) -> Page:
+    """Return a page about the validation of a spec (with a profile, if given)."""
     values = f" with {profile.name}" if profile else ""
     name = spec.name
     noisy = (
@@ -53,8 +46,7 @@ def write_validation_page(
     question = f"How accurate are forecasts of {name}{values} for {len(result.runs)} measured Runs?"
     header = Header(question, verdict(result), _basis(result))
     charts = [_scatter(result, figure) for figure in _SCATTERS if _points(result, figure)]
-    return write_page(
-        path,
+    return Page(
         f"Validation of {name}",
         header,
         [
@@ -63,7 +55,6 @@ def write_validation_page(
             Section("All configurations", (), [all_configurations_grid(result)] if result.configurations else []),
             Section("Runs left out", () if left_out_grid(result) else ["None."], left_out_grid(result)),
         ],
-        made,
     )
 
 

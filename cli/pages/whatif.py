@@ -8,26 +8,20 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import plotly.graph_objects as go
-
 from cli.figures.parallel_coordinates import parallel
-from cli.figures.whatif import cost_against_tail, curve, differences, heat_map
-from cli.made import Made
-from cli.pages.page import Header, Section, write_page
+from cli.figures.whatif import cost_against_tail, curve, differences, value_map
+from cli.pages.page import Header, Page, Section
 from cli.tables.experiments.measures import Measure, measures_of, ordered
 from cli.tables.experiments.whatif import findings, notes, opening, points_grids, setting, written
 from cli.words import number
 from sim.experiments.whatif import WhatIf
 
 
-def write_whatif_page(result: WhatIf, path: Path, made: Made | None = None) -> list[go.Figure]:
-    """Write a page about the result of `sim.experiments.whatif.whatif`, and return its figures.
+def whatif_page(result: WhatIf) -> Page:
+    """Return a page about the result of `sim.experiments.whatif.whatif`.
 
-    One varied field is shown as curves, a full grid of two as heat maps, and several as parallel coordinates. All pages
-    have differences from the base, and cost against tail latency if the points have costs.
-
-    Raises:
-        InputError: the file cannot be written.
+    One varied field is shown as curves, a full grid of two as maps of values, and several as parallel coordinates. All
+    pages have differences from the base, and cost against tail latency if the points have costs.
     """
     measures = measures_of(result)
     found, *further = [*([] if result.slos else [_extremes(result, measures)]), *findings(result), *notes(result)]
@@ -47,7 +41,7 @@ def write_whatif_page(result: WhatIf, path: Path, made: Made | None = None) -> l
         Section("All values", (), points_grids(result)),
     ]
     header = Header(_requested(result), " ".join([*opening(result), found]), _certainty(result, measures))
-    return write_page(path, f"Variants of {_listed(list(result.vary))}", header, sections, made)
+    return Page(f"Variants of {_listed(list(result.vary))}", header, sections)
 
 
 def _ops(result: WhatIf) -> set[str]:
@@ -113,8 +107,12 @@ def _over_values(result: WhatIf, measures: Sequence[Measure]) -> list[Section]:
         return [Section(f"Measures against {next(iter(vary))}", [words], charts=curves)]
     sections = []
     if len(vary) == 2 and len(result.points) == math.prod(map(len, vary.values())):
-        words = "Each cell has the value, and whether it meets its objective (✓), violates it (✗) or is uncertain (?)."
-        sections = [Section("Measures against both fields", [words], charts=[heat_map(result, m) for m in measures])]
+        words = (
+            "Each cell has the value, and whether it meets its objective (✓), violates it (✗) or is uncertain (?). The "
+            "base has a frame. Green cells are better than the base and orange ones worse, without doubt: the interval "
+            "of the paired difference excludes 0."
+        )
+        sections = [Section("Measures against both fields", [words], charts=[value_map(result, m) for m in measures])]
     words = "Each line is a point. Click on the legend to hide or show the points of a verdict."
     return [*sections, Section("All points", [words], charts=[parallel(result, measures)])]
 

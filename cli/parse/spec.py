@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,15 +36,15 @@ def spec_mapping(path: Path, profile: Path | None = None, assignments: Sequence[
     return changed
 
 
-def read_profile(path: Path) -> Profile:
-    """Read a profile; says so if it was fitted with another model.
+def read_profile(path: Path, said: Callable[[str], None] = say) -> Profile:
+    """Read a profile; `said` is called with a note if it was fitted with another model.
 
     Raises:
         InputError: the file is missing or invalid.
     """
     profile = Profile.read(path)
     for note in profile_notes(path.name, profile):
-        say(f"note: {note}")
+        said(f"note: {note}")
     return profile
 
 
@@ -68,23 +68,25 @@ def _at_fault(message: str, source: str, assigned: Sequence[str]) -> str:
     return message
 
 
-def overridden(data: Mapping[str, Any], assignments: Sequence[str] | None) -> dict[str, Any]:
-    """Return a copy of a mapping with the values of ``--set``; says so if they change the loop of its workload.
+def overridden(
+    data: Mapping[str, Any], assignments: Sequence[str] | None, said: Callable[[str], None] = say
+) -> dict[str, Any]:
+    """Return a copy of a mapping with the values of ``--set``; `said` gets a note if they change the workload's loop.
 
     Raises:
         InputError: an assignment is not ``PATH=VALUE``, or there is no such path.
     """
     with option("--set"):
         changed = override(data, assignments or ())
-    say_loops(data, [assignment.partition("=")[0].strip() for assignment in assignments or ()])
+    say_loops(data, [assignment.partition("=")[0].strip() for assignment in assignments or ()], said)
     return changed
 
 
-def say_loops(data: Mapping[str, Any], paths: Sequence[str]) -> None:
-    """Say on stderr which of these paths, when they get a value, change the loop of a spec's workload."""
+def say_loops(data: Mapping[str, Any], paths: Sequence[str], said: Callable[[str], None] = say) -> None:
+    """Say which of these paths, when they get a value, change the loop of a spec's workload."""
     for path in paths:
         if note := loop_note(data, path):
-            say(f"note: {note}")
+            said(f"note: {note}")
 
 
 @dataclass(frozen=True)
@@ -102,18 +104,34 @@ def described(spec: Path, trace: Path | None, profile: Path | None, assignments:
     Raises:
         InputError: a file cannot be read, or the spec is not valid.
     """
-    data = changed = load_mapping(spec)
+    return described_mapping(load_mapping(spec), spec, trace, profile, assignments)
+
+
+def described_mapping(
+    data: Mapping[str, Any],
+    spec: Path,
+    trace: Path | None,
+    profile: Path | None,
+    assignments: Sequence[str] | None,
+    said: Callable[[str], None] = say,
+) -> Described:
+    """Return the spec of a mapping that is, or might be, in the file `spec`; `said` is called with notes.
+
+    Raises:
+        InputError: as of `described`.
+    """
+    changed = data
     written: list[Written] = []
     if profile is not None:
-        fitted = read_profile(profile)
-        changed = fitted.applied_to(data, str(spec))
+        fitted = read_profile(profile, said)
+        changed = fitted.applied_to(dict(data), str(spec))
         written += fitted.written(profile.name)
     requests = None if trace is None else Trace.read(trace)
     if trace is not None and requests is not None and "workload" not in data:
         of_trace = _workload_of(requests)
         changed = {**changed, "workload": of_trace}
         written.append(Written("workload", of_trace, "derived", trace.name))
-    changed = overridden(changed, assignments)
+    changed = overridden(changed, assignments, said)
     store = checked(changed, str(spec), assignments)
     written += [written_of(assignment, "--set") for assignment in assignments or ()]
     return Described(data, spec.name, tuple(written), changed, store, requests)

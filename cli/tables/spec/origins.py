@@ -8,7 +8,8 @@ from itertools import groupby
 from cli.quantities import quantity
 from cli.tables.grid import Grid
 from cli.words import number
-from models.basis.assumptions import Assumption
+from models.basis.assumptions import Assumption, assumptions, free_demands, presets_used
+from models.basis.described import DescribedSpec
 from models.capabilities import Doubt
 from models.spec.origins import Origin
 from models.spec.plausibility import Implausible
@@ -94,13 +95,27 @@ def assumption_text(assumption: Assumption) -> str:
     )  # fmt: skip
 
 
+def assumptions_grid(found: Sequence[Assumption]) -> Grid:
+    """Table of assumed values with what each rests on."""
+    rows = [[each.path, assumption_text(each), each.source or "not known"] for each in found]
+    return Grid("Assumed (defaults that the forecast depends on)", ["field", "value", "source"], rows, labels=3)
+
+
+def rests_on(read: DescribedSpec, main: str = "") -> list[str]:
+    """Say how many values are assumed, the `main` ones, which presets are used, and what costs nothing."""
+    count, free = len(assumptions(read.spec, read.origins)), free_demands(read.spec)
+    presets = presets_used(read.spec, read.origins)
+    parts = [f"{count} assumed value{'s' if count > 1 else ''}"] if count else []
+    parts += [f"the preset{'s' if len(presets) > 1 else ''} {presets_text(presets)}"] if presets else []
+    said = [f"rests on {' and '.join(parts)}{main}"] if parts else []
+    return said + ([f"costs nothing: {', '.join(free)}"] if free else [])
+
+
 def check_grids(result: Check) -> list[Grid]:
     """Tables of a check."""
     grids = []
     if result.assumptions:
-        rows = [[a.path, assumption_text(a), a.source or "not known"] for a in result.assumptions]
-        title = "Assumed (defaults that the forecast depends on)"
-        grids.append(Grid(title, ["field", "value", "source"], rows, labels=3))
+        grids.append(assumptions_grid(result.assumptions))
     if result.presets:
         rows = [[name, f"{count}", result.measured_on[name]] for name, count in result.presets.items()]
         title = "From presets (figures of other hardware; see tailcast presets)"

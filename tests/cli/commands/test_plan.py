@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from cli.main import main
-from cli.pages.plan import _objective, write_plan_page
+from cli.pages.page import write_page
+from cli.pages.plan import _objective, plan_page
 from cli.parse.slo import parse_slo
 from cli.tables.experiments.plan import contradiction_text, evidence, figure, found, plan_grids
 from cli.tables.experiments.timeline import millions
@@ -210,7 +211,7 @@ def test_growth_that_does_not_fit_is_one_line(capsys, files):
 @pytest.mark.parametrize("width", WIDTHS)
 def test_charts_are_drawn(tmp_path, result, width):
     path = tmp_path / "plan.html"
-    write_plan_page(result, path, "a plan")
+    write_page(plan_page(result, "a plan"), path)
     assert path.stat().st_size < 6e6
     with opened(path, width, dark=width == 800) as page:
         assert page.errors == []
@@ -233,5 +234,5 @@ def test_intervals_do_not_reach_below_0(result):
 
 def test_a_page_without_limits_is_written(tmp_path):
     quiet = plan(load_mapping(EXAMPLES / "minio.yaml"), Growth(months=2), [], window_s=0.2, replications=1)
-    write_plan_page(quiet, tmp_path / "quiet.html", "quiet")
+    write_page(plan_page(quiet, "quiet"), tmp_path / "quiet.html")
     assert "No limit is reached within 2 months." in (tmp_path / "quiet.html").read_text(encoding="utf-8")

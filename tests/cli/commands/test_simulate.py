@@ -76,7 +76,7 @@ def attributed(monkeypatch):
     info = {"kind": "simulated", "engine": {"name": "compiled", "wall_s": 1.0, "visits": 200}}
     station = {"name": "cpu", "role": "host cpu", "servers": 2, "visits": 200, "utilization": 0.5, "mean_queue": 1.0}
     run = run_of(wait_s + 1e-3, info=info, stations=[station], critical_path=spent)
-    monkeypatch.setattr("cli.simulations.simulate", lambda *_, **__: run)
+    monkeypatch.setattr("sim.forecast.simulate", lambda *_, **__: run)
     return run
 
 
@@ -119,7 +119,7 @@ PRODUCT_FORM = [
 
 
 def test_bounds_are_those_of_theory_and_nothing_is_simulated(capsys, monkeypatch):
-    monkeypatch.setattr("cli.simulations.simulate", None)
+    monkeypatch.setattr("sim.forecast.simulate", None)
     arguments = ["bounds", str(EXAMPLE), *(a for value in PRODUCT_FORM for a in ("--set", value))]
     code, out, _ = tailcast(capsys, *arguments, "--json")
     result = json.loads(out)

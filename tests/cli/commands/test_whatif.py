@@ -173,7 +173,7 @@ def test_an_interrupted_search_without_a_folder_says_so(capsys, spec, monkeypatc
 
 
 def test_ctrl_c_prints_one_line(capsys, spec, monkeypatch):
-    monkeypatch.setattr("cli.simulations.simulate", interrupted_after(0, simulate))
+    monkeypatch.setattr("sim.forecast.simulate", interrupted_after(0, simulate))
     code, out, err = tailcast(capsys, "simulate", spec)
     assert (code, out, err.splitlines()[-1]) == (130, "", "tailcast: interrupted") and "Traceback" not in err
 

@@ -7,7 +7,7 @@ import pytest
 
 from cli.figures.route import route_figures
 from cli.figures.route_boxes import forks_of
-from cli.pages.page import Header, Section, write_page
+from cli.pages.page import Header, Page, Section, write_page
 from models.network.demand_sheet import Requests
 from models.network.discipline import Discipline
 from models.network.network import Network
@@ -157,7 +157,7 @@ def test_the_text_of_a_box_fits_into_it(tmp_path, width):
     load = [{"name": "host cpu", "utilization": 0.5}]
     drawn = [*route_figures(*compiled("ceph"), load), *route_figures(*compiled("minio"), load)]
     path = tmp_path / "page.html"
-    write_page(path, "routes", Header("a", "f", "s"), [Section("", charts=drawn)])
+    write_page(Page("routes", Header("a", "f", "s"), [Section("", charts=drawn)]), path)
     with opened(path, width, dark=width == 800) as page:
         assert page.errors == []
         texts, boxes = (

@@ -9,7 +9,8 @@ import yaml
 
 from cli.figures.find import best_figures, effects, limit_figures, strengths
 from cli.main import main
-from cli.pages.find import write_best_page, write_limit_page, write_sensitivity_page
+from cli.pages.find import best_page, limit_page, sensitivity_page
+from cli.pages.page import write_page
 from cli.parse.goal import parse_goal
 from cli.parse.slo import parse_slo
 from sim.experiments.find.find_best import find_best
@@ -125,18 +126,18 @@ def test_strengths_have_intervals_ranges_and_directions():
 
 def test_pages_begin_with_question_result_and_certainty(limit, best, tmp_path):
     page = tmp_path / "page.html"
-    write_limit_page(limit, page, NASTY)
+    write_page(limit_page(limit, NASTY), page)
     requested, found, sure = header_of(page)
     assert requested == f"The greatest workload.rate with which {NASTY} meets GET.p99<3ms and GET.errors<1%."
     assert found.startswith("The limit is ") and " does not. At " in found  # then the verdict on the load
     simulated = len(limit.simulated)
     assert sure.endswith(f"{simulated} points have 2 replications each, with common random numbers.")
-    write_best_page(best, page, NASTY)
+    write_page(best_page(best, NASTY), page)
     requested, found, _ = header_of(page)
     assert requested.endswith(", with at most 50.00% extra load.")
     assert found.startswith("At ")
     assert "With client.hedge.after at " in found
-    write_sensitivity_page(SCREENED, page, NASTY)
+    write_page(sensitivity_page(SCREENED, NASTY), page)
     requested, found, sure = header_of(page)
     assert requested == f"Which of 3 numbers of {NASTY} affects GET.p99 most."
     assert found.startswith("network.latency: a change of 1 % changes GET.p99 by 0.80 %")
@@ -147,12 +148,14 @@ def test_pages_begin_with_question_result_and_certainty(limit, best, tmp_path):
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_every_figure_fits_its_card_and_has_data(limit, best, tmp_path):
-    for write, result, width in (
-        (write_limit_page, limit, 800), (write_best_page, best, 1400), (write_sensitivity_page, SCREENED, 800),
+    for of_result, result, width in (
+        (limit_page, limit, 800), (best_page, best, 1400), (sensitivity_page, SCREENED, 800),
     ):  # fmt: skip
         path = tmp_path / "page.html"
-        assert len(write(result, path, NASTY)) == 2
-        assert path.stat().st_size < 6_000_000
+        shown = of_result(result, NASTY)
+        write_page(shown, path)
+        assert len(shown.figures) == 2
+        assert path.stat().st_size < 1_500_000
         with opened(path, width, dark=width == 800) as page:
             assert page.errors == []
             assert [url for url in page.fetched if not url.startswith("data:")] == [path.as_uri()]

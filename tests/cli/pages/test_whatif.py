@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 from cli.figures.parallel_coordinates import parallel
-from cli.figures.whatif import cost_against_tail, curve, differences, heat_map
-from cli.pages.whatif import write_whatif_page
+from cli.figures.whatif import cost_against_tail, curve, differences, value_map
+from cli.pages.page import write_page
+from cli.pages.whatif import whatif_page
 from cli.parse.slo import parse_slo
 from cli.parse.vary import parse_variation
 from cli.tables.experiments.measures import measures_of
+from cli.words import number
 from sim.experiments.sweep import Settings
 from sim.experiments.whatif import WhatIfExperiment, whatif
 from tests.browser import CHROMIUM, WIDTHS, opened
@@ -54,7 +56,7 @@ def sampled():
 
 
 def page_of(result, tmp_path):
-    write_whatif_page(result, tmp_path / "page.html")
+    write_page(whatif_page(result), tmp_path / "page.html")
     return tmp_path / "page.html"
 
 
@@ -91,17 +93,26 @@ def test_values_that_are_not_numbers_are_categories():
     assert figure.data[0].x == ("4KiB", "1MiB")
 
 
-def test_a_heat_map_has_a_cell_for_each_point_and_a_line_at_the_limit(two):
+def test_a_map_of_values_has_a_cell_for_each_point_and_colours_only_certain_differences(two):
     tail, rate, *_ = measures_of(two)
-    figure = heat_map(two, tail)
-    cells, contour = figure.data
+    figure = value_map(two, tail)
+    (cells,) = figure.data
+    marks = {"pass": "✓", "fail": "✗", "unsure": "?"}
+    certain: dict[tuple[float, float], str] = {}
     for i, point in enumerate(two.points):
         column, row = divmod(i, 2)  # the last value varies fastest
-        assert 10 ** cells.z[row][column] == pytest.approx(point.ops["GET"].latency_s["p99"] * 1e3)
-        mark = {"pass": "✓", "fail": "✗", "unsure": "?"}[point.slo["GET.p99<10ms"]]
-        assert cells.text[row][column].endswith(mark)
-    assert 10**contour.contours.start == pytest.approx(10)
-    assert heat_map(two, rate).data[1].contours.start == pytest.approx(100)
+        text = next(t for x, y, t in zip(cells.x, cells.y, cells.text, strict=True) if (x, y) == (column, row))
+        assert text.startswith(f"{number(point.ops['GET'].latency_s['p99'] * 1e3)}")
+        assert text.endswith(marks[point.slo["GET.p99<10ms"]])
+        found = tail.difference(point)
+        if not tail.is_few(point) and (found.low > 0 or found.high < 0):
+            certain[column, row] = "better" if found.value < 0 else "worse"
+    centres = {((s.x0 + s.x1) / 2, (s.y0 + s.y1) / 2): s for s in figure.layout.shapes}
+    coloured = {place for place, shape in centres.items() if shape.line.width == 0}
+    assert coloured == set(certain) and certain
+    for place, is_better in ((place, kind == "better") for place, kind in certain.items()):
+        assert (centres[place].fillcolor == "rgba(16,158,120,0.3)") == is_better
+    assert value_map(two, rate).data[0].text
     table = figure.layout.meta["table"]
     assert table["columns"] == ["hosts.cores.count", "workload.clients", "GET p99 (ms)", "low", "high", "verdict"]
     assert len(table["rows"]) == len(two.points)
@@ -109,8 +120,8 @@ def test_a_heat_map_has_a_cell_for_each_point_and_a_line_at_the_limit(two):
 
 def test_an_impossible_point_leaves_its_cell_empty(tmp_path):
     result = requested(["workload.clients=0,2", "hosts.cores.count=1,2"])
-    cells = heat_map(result, measures_of(result)[0]).data[0]
-    assert [[math.isnan(z) for z in row] for row in cells.z] == [[True, False], [True, False]]
+    cells = value_map(result, measures_of(result)[0]).data[0]
+    assert [text == "" for text in cells.text] == [True, False, True, False]
     markup = without_scripts(page_of(result, tmp_path))
     assert markup.count("is not possible: a&lt;/script&gt;") == 2
 
@@ -180,7 +191,7 @@ def test_the_page_says_what_was_asked_what_was_found_and_how_sure(one, sampled, 
 
 def test_figures_of_a_page_depend_on_the_varied_fields(one, two, sampled, tmp_path):
     headings = {
-        name: re.findall("<h2>(.*?)</h2>", without_scripts(page_of(result, tmp_path)))
+        name: re.findall("<h2[^>]*>(.*?)</h2>", without_scripts(page_of(result, tmp_path)))
         for name, result in (("one", one), ("two", two), ("sampled", sampled))
     }
     last = ["Differences from the base", "All values"]
@@ -195,12 +206,12 @@ def test_figures_of_a_page_depend_on_the_varied_fields(one, two, sampled, tmp_pa
 def test_every_figure_fits_its_card_and_has_data(one, two, sampled, tmp_path, width):
     for result, charts in ((one, 3 + 4), (two, 4 + 1 + 2 + 4), (sampled, 1 + 4)):
         path = page_of(result, tmp_path)
-        assert path.stat().st_size < 6_000_000
+        assert path.stat().st_size < 1_500_000
         with opened(path, width, dark=width == 800) as page:
             assert page.errors == []
             assert [url for url in page.fetched if not url.startswith("data:")] == [path.as_uri()]
             assert page.evaluate("document.querySelectorAll('.main-svg').length") == 3 * charts
-            drawn = "c.querySelector('.trace path, .points path, .heatmaplayer image')"
+            drawn = "c.querySelector('.trace path, .points path, .textpoint')"
             assert page.evaluate(f"[...document.querySelectorAll('.chart')].every((c) => {drawn})")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             assert page.evaluate(CUT_OFF) == []

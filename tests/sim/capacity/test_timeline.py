@@ -14,6 +14,7 @@ import sim.capacity.timeline
 from cli import words as phrases
 from cli.main import main
 from cli.pages import timeline as timeline_page
+from cli.pages.page import write_page
 from cli.tables.experiments.timeline import millions, opening
 from models.ceph.growth import effects, grown, lost_to_reshards, state_figures, steps_until
 from models.store import load_spec, spec_of
@@ -382,7 +383,7 @@ def test_what_reshards_cost_is_drawn(found):
 
 
 def test_the_page_begins_with_what_was_asked_what_was_found_and_how_sure(tmp_path, found):
-    timeline_page.write_timeline_page(found, tmp_path / "page.html", "t")
+    write_page(timeline_page.timeline_page(found, "t"), tmp_path / "page.html")
     requested, response, sure = header_of(tmp_path / "page.html")
     first, last = found.states[0], found.states[-1]
     assert requested.startswith(
@@ -399,7 +400,7 @@ def test_the_page_begins_with_what_was_asked_what_was_found_and_how_sure(tmp_pat
 @pytest.mark.parametrize("width", WIDTHS)
 def test_charts_are_drawn(tmp_path, found, width):
     path = tmp_path / "page.html"
-    timeline_page.write_timeline_page(found, path, "small as it fills")
+    write_page(timeline_page.timeline_page(found, "small as it fills"), path)
     with opened(path, width, dark=width == 800) as page:
         assert page.errors == []
         assert page.fetched == [path.as_uri()]

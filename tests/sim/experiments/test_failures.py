@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.main import main
-from cli.pages.failures import write_failures_page
+from cli.pages.failures import failures_page
+from cli.pages.page import write_page
 from cli.parse.failure import parse_failure
 from cli.parse.slo import parse_slo
 from cli.tables.experiments.failures import failure_grids, findings
@@ -397,7 +398,9 @@ def test_the_example_can_lose_a_drive():
 def test_the_page_is_drawn_whole(tmp_path, width):
     result = requested(minio(drives=1), "drive", "slow-drive=5", slos=("GET.p99<100ms",))
     path = tmp_path / "failures.html"
-    figures = write_failures_page(result, path)
+    page = failures_page(result)
+    write_page(page, path)
+    figures = page.figures
     assert len(figures) == 4 and path.stat().st_size < 6_000_000
     assert all(figure.layout.shapes[0].x0 == 1 and figure.layout.shapes[0].x1 == 2 for figure in figures)
     with opened(path, width, dark=width == 800) as page:

@@ -12,7 +12,8 @@ import pytest
 import recover_truth
 import yaml
 
-from cli.pages.calibration import write_calibration_page
+from cli.pages.calibration import calibration_page
+from cli.pages.page import write_page
 from models.shared.client_policy import ClientPolicies
 from models.spec.spec_values import with_values
 from models.store import spec_of
@@ -344,7 +345,7 @@ def test_the_page_opens_without_errors_and_asks_nothing_of_a_network(profile, tm
     named = profile.model_copy(
         update={"runs": tuple(r.model_copy(update={"configuration": "a</script><b>&\"'"}) for r in profile.runs)}
     )
-    write_calibration_page(named, tmp_path / "p.html")
+    write_page(calibration_page(named), tmp_path / "p.html")
     with opened(tmp_path / "p.html", 1200) as page:
         assert page.errors == []
         assert all(url.startswith(("file:", "data:", "about:")) for url in page.fetched)

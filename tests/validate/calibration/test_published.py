@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import yaml
 
-from cli.pages.calibration import rows_grid, words, write_calibration_page
+from cli.pages.calibration import calibration_page, rows_grid, words
+from cli.pages.page import write_page
 from models.spec.spec_values import with_values
 from models.store import spec_of
 from sim.simulate import simulate
@@ -54,7 +55,7 @@ def test_a_table_gives_the_truth_back(tmp_path):
     assert "2 published rows" in words(profile)[0] and len(rows_grid(profile).rows) == 6
     profile.write(tmp_path / "mine.yaml")
     assert Profile.read(tmp_path / "mine.yaml") == profile
-    write_calibration_page(profile, tmp_path / "page.html")
+    write_page(calibration_page(profile), tmp_path / "page.html")
     assert "rows.csv:3" in (tmp_path / "page.html").read_text()
 
 

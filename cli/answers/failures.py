@@ -1,0 +1,21 @@
+"""The answer of `failures`."""
+
+from __future__ import annotations
+
+from cli.made import Made
+from cli.pages.failures import failures_page
+from cli.present import Answer
+from cli.tables.experiments.failures import failures_shown
+from cli.tables.numbers import failures_table
+from sim.experiments.failure_result import Failures
+
+
+def failures_answer(found: Failures, made: Made) -> Answer:
+    """Return what is shown of failures."""
+    return Answer(
+        found,
+        lambda: failures_shown(found),
+        made,
+        lambda: failures_page(found),
+        table=lambda: failures_table(found),
+    )

@@ -1,0 +1,33 @@
+"""The answers of `find`."""
+
+from __future__ import annotations
+
+from cli.made import Made
+from cli.pages.find import best_page, limit_page
+from cli.present import Answer
+from cli.tables.experiments.find import best_shown, limit_shown
+from cli.tables.numbers import best_table, limit_table
+from sim.experiments.find.find_best import Best
+from sim.experiments.find.find_limit import FoundLimit
+
+
+def limit_answer(found: FoundLimit, spec: str, made: Made) -> Answer:
+    """Return what is shown of the limit of a spec of this name."""
+    return Answer(
+        found,
+        lambda: limit_shown(found),
+        made,
+        lambda: limit_page(found, spec),
+        table=lambda: limit_table(found),
+    )
+
+
+def best_answer(found: Best, spec: str, made: Made) -> Answer:
+    """Return what is shown of the best value of a spec of this name."""
+    return Answer(
+        found,
+        lambda: best_shown(found),
+        made,
+        lambda: best_page(found, spec),
+        table=lambda: best_table(found),
+    )
