@@ -1,4 +1,4 @@
-"""Experiments from Python, as in a notebook: the greatest load, the fewest cores, the best hedge, and sensitivities.
+"""Experiments from Python, as in a notebook: a table of variants, the greatest load, the fewest cores, the best hedge.
 
     python examples/whatif.py
 
@@ -7,60 +7,31 @@ All are about variants of one spec with common random numbers. Takes half a minu
 
 from __future__ import annotations
 
-from pathlib import Path
+import tailcast
 
-from sim.experiments.find.find_best import find_best
-from sim.experiments.find.find_limit import find_limit
-from sim.experiments.find.goal import Goal, OpLatency
-from sim.experiments.sensitivity import NumberRange, sensitivity
-from sim.experiments.sweep import Settings
-from sim.experiments.variants import Variants
-from sim.experiments.variation import Variation
-from sim.experiments.whatif import WhatIfExperiment, whatif
-from sim.replication.slo import Slo
-
-SPEC = Path(__file__).parent / "minio.yaml"
-OPEN_LOOP = ["workload.rate=600/s", "workload.duration=null", "workload.operations=4000"]
+OBJECTIVE = ["GET.p99<10ms"]
 
 
-def main() -> None:
-    """Run the experiments, and print the results."""
-    settings = Settings(seed=1, replications=5)
-    variants = Variants.of(SPEC, OPEN_LOOP, settings)
-    slo = Slo("GET.p99<10ms", "GET", "p99", 0.010)
+def main(operations: int = 4000) -> None:
+    """Run the experiments with this number of requests, and print the results."""
+    load = {"workload.rate": "600/s", "workload.duration": None, "workload.operations": operations}
+    spec = tailcast.load_spec(tailcast.EXAMPLES / "minio.yaml", set=load)
 
     # A table of cores and rates.
-    vary = [Variation("hosts.cores.count", ("2", "4")), Variation("workload.rate", ("600/s", "1200/s"))]
-    for point in whatif(WhatIfExperiment(variants.data, variants.source, vary, [slo], settings=settings)).simulated:
-        p99_s = point.ops["GET"].latency_s["p99"]
-        print(f"{point.set}: p99 of GET {p99_s * 1e3:.2f} ms, {point.verdict}")
+    table = tailcast.whatif(
+        spec, {"hosts.cores.count": [2, 4], "workload.rate": ["600/s", "1200/s"]}, slos=OBJECTIVE, seed=1
+    ).to_polars()
+    print(table.select("hosts.cores.count", "workload.rate", "op", "latency_p99_s", *OBJECTIVE))
 
     # The greatest rate that meets the objective; the fewest cores that meet it at twice the load.
-    most = find_limit(variants, Goal("max", "workload.rate"), [slo])
-    print(f"up to {most.value:.0f} requests per second; the 95 % intervals leave no doubt up to {most.sure.meets:.0f}")
-    doubled = Variants.of(SPEC, [*OPEN_LOOP, f"workload.rate={2 * most.value:.0f}/s"], settings)
-    fewest = find_limit(doubled, Goal("min", "hosts.cores.count"), [slo])
-    print(f"twice that: {fewest.value} cores")
+    most = tailcast.find(spec, "max workload.rate", slos=OBJECTIVE, seed=1)
+    print(most.summary())
+    doubled = tailcast.load_spec(spec, set={"workload.rate": f"{2 * most.value.value:.0f}/s"})
+    print(tailcast.find(doubled, "min hosts.cores.count", slos=OBJECTIVE, seed=1).summary())
 
     # When to hedge, with at most 2 % of additional requests?
-    hedge = find_best(variants, Goal("best", "client.hedge.after"), OpLatency("GET", "p99"), most_extra_load=0.02)
-    gain = hedge.difference
-    verdict = "certainly better" if hedge.improves else "possibly by chance"
-    print(
-        f"hedged after {hedge.value * 1e3:.2f} ms, p99 of GET changes by {gain.value * 1e3:.2f} ms "
-        f"({gain.low * 1e3:.2f} to {gain.high * 1e3:.2f}): {verdict}"
-    )
-
-    # Which number affects p99 most, within a factor of two in both directions?
-    ranges = [
-        NumberRange("workload.rate", "300/s", "1200/s"),
-        NumberRange("hosts.cpu.GET.constant", "0.2ms", "0.8ms"),
-        NumberRange("hosts.cpu.PUT.constant", "0.95ms", "3.8ms"),
-        NumberRange("network.latency", "0.075ms", "0.3ms"),
-    ]
-    for row in sensitivity(variants, ranges, OpLatency("GET", "p99"), trajectories=6).parameters:
-        effect = row.elasticity
-        print(f"{row.path}: +1 % gives {effect.value:+.2f} % ({effect.low:+.2f} to {effect.high:+.2f})")
+    hedge = tailcast.find(spec, "best client.hedge.after", target="GET.p99", extra_load=0.02, seed=1)
+    print(hedge.summary())
 
 
 if __name__ == "__main__":

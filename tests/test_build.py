@@ -122,6 +122,29 @@ if __name__ == "__main__":
     assert json.loads(done.stdout)
 
 
+def test_wheel_in_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
+    installed = unpacked(wheel, tmp_path / "installed")
+    assert (installed / PACKAGE / "py.typed").is_file()
+    (licences,) = installed.glob("*.dist-info/licenses")
+    assert "Plotly Technologies Inc." in (licences / "cli/pages/plotly-basic.LICENSE").read_text()
+    (tmp_path / "empty").mkdir()
+    code = f"""
+import sys
+sys.path.insert(0, {str(installed)!r})
+import tailcast
+assert not [name for name in sys.modules if name.startswith("tailcast.")], "the commands do not need the API"
+spec = tailcast.load_spec(tailcast.EXAMPLES / "minio.yaml", set={{"workload.operations": 300}})
+forecast = tailcast.simulate(spec, slos=["GET.p99<50ms"])
+print(forecast.value.objectives[0].status, forecast.to_polars().height, forecast.write_page("page.html"))
+assert not {set(PARTS)!r} & {{name.split(".")[0] for name in sys.modules}}
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / "empty", env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["met", "2", "page.html"], done.stderr[-2000:]
+    assert 1_000_000 < (tmp_path / "empty/page.html").stat().st_size < 1_500_000
+
+
 @given(st.sampled_from(PARTS), st.sampled_from(["", "    "]), st.sampled_from(["a", "(\n    a,\n    b,\n)"]))
 def test_installed_names_are_undone_by_names_of_the_checkout(part: str, indent: str, names: str) -> None:
     source = f"if True:\n{indent or ' '}from {part}.module import {names}\nfrom {part}s import a\n"
