@@ -74,7 +74,7 @@ def command(
     """
     from cli.doubts import say_basis, say_implausible
     from cli.made import Made
-    from cli.pages.answer import write_answer_page
+    from cli.pages.answer import answer_page
     from cli.parse.failure import parse_failure
     from cli.parse.option import fact_of
     from cli.parse.slo import parse_slos
@@ -122,7 +122,7 @@ def command(
             result,
             lambda: answer_shown(result, asked),
             made,
-            lambda path: write_answer_page(result, asked, path, made),
+            lambda: answer_page(result, asked),
         ),
         outputs,
     )

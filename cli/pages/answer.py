@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
-
-import plotly.graph_objects as go
 
 from cli.figures.find import limit_figures
-from cli.made import Made
-from cli.pages.page import Header, Section, write_page
+from cli.pages.page import Header, Page, Section
 from cli.tables.experiments.answer import Asked, answer_lines
 from cli.tables.grid import Grid
 from sim.answer.answer import LEVEL, Answer
 
 
-def write_answer_page(result: Answer, asked: Asked, path: Path, made: Made | None = None) -> list[go.Figure]:
-    """Write a page about a store: what was found, the command for each line, and the search for the greatest rate.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+def answer_page(result: Answer, asked: Asked) -> Page:
+    """Return a page about a store: what was found, the command for each line, and the search for the greatest rate."""
     lines = list(answer_lines(result, asked))
     header = Header(
         f"How much {asked.spec} takes, healthy and with failures, and what would help.",
@@ -33,4 +25,4 @@ def write_answer_page(result: Answer, asked: Asked, path: Path, made: Made | Non
         Section("Results", (), [Grid("", ["result", "evidence"], rows, labels=2)]),
         Section("The greatest rate", (), charts=limit_figures(result.healthy)),
     ]
-    return write_page(path, f"What {asked.spec} takes", header, sections, made)
+    return Page(f"What {asked.spec} takes", header, sections)
