@@ -20,6 +20,7 @@ from unittest import mock
 
 import sim.experiments.sweep
 import sim.simulate
+import traces.workload.kept_traces
 from cli.parse.vary import parse_variation
 from models.store import spec_of
 from sim.engine.compiled import engine as compiled_engine
@@ -37,7 +38,7 @@ VARIED = ("gateways.count=5..14", "buckets.shards=8,16,32,64,128", "client.hedge
 PARTS: dict[str, tuple[Any, str]] = {
     "engine": (compiled_engine, "run"),
     "networks built": (sim.simulate, "compile_spec"),
-    "requests generated": (sim.experiments.sweep, "generate"),
+    "requests generated": (traces.workload.kept_traces, "generate"),
     "tables of the Runs": (Run, "of"),
     "figures of the Runs": (Replication, "of"),
     "figures of the points": (Measures, "of"),

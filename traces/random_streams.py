@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -90,8 +91,21 @@ def uniforms(seed: int, stream: int, first: int, count: int) -> NDArray[np.float
 
     Philox 4x64-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
     """
+    return uniforms_of(random_words(seed, stream, first, count))
+
+
+@lru_cache(maxsize=1024)
+def kept_uniforms(seed: int, stream: int, first: int, count: int) -> NDArray[np.float64]:
+    """Return `uniforms`, which must not be changed; those of the last calls are made once."""
+    found = uniforms(seed, stream, first, count)
+    found.flags.writeable = False
+    return found
+
+
+def random_words(seed: int, stream: int, first: int, count: int) -> NDArray[np.uint64]:
+    """Return the words of 64 bits from which `uniforms` makes the draws of a stream, in the same order of size."""
     skip = first % _BLOCK
-    return uniforms_of(_philox.words(seed, stream, first // _BLOCK, skip + count)[skip:])
+    return _philox.words(seed, stream, first // _BLOCK, skip + count)[skip:]
 
 
 def uniforms_at(seed: int, stream: NDArray[np.uint64], index: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -15,11 +15,12 @@ from models.network.descendants import Descendants, draw_descendants, identities
 from models.network.network import Network
 from models.network.placement import key_hashes
 from models.network.visit_draws import Rows, Visits, draw_visits
-from traces.random_streams import uniforms
+from traces.random_streams import kept_uniforms, uniforms
 from traces.trace import Pacing, Trace
 from traces.workload.generate import group_seed
 
 _HALFWAY = 0.5
+_FIRST = 16_384  # requests of a run whose random numbers other runs with the same seed take from memory, up to 64 MB
 
 
 @dataclass(frozen=True)
@@ -224,7 +225,8 @@ def _draw_alike(network: Network, requests: Requests, seed: int, first: int, cou
     route, size_bytes, key_hash = requests.route[rows], requests.size_bytes[rows], requests.key_hash[rows]
 
     def uniform(stream: int, chosen: Rows) -> NDArray[np.float64]:
-        return uniforms(seed, stream, first, len(rows))[chosen]
+        draw = kept_uniforms if first + len(rows) <= _FIRST else uniforms
+        return draw(seed, stream, first, len(rows))[chosen]
 
     visits = draw_visits(network, route, size_bytes, key_hash, load, uniform)
     phase = requests.phase[rows]

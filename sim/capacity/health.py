@@ -29,7 +29,7 @@ from traces.operations import ops_that
 from traces.run import Run
 from traces.statistics.summary import ops_of
 from traces.trace import Trace
-from traces.workload.generate import generate
+from traces.workload.kept_traces import generated
 
 _ROWS = 20_000  # requests over which demands are averaged: enough for each OSD to have some of them
 
@@ -211,7 +211,7 @@ def state_of(growth: Growth[Any], spec: Spec) -> dict[str, Any]:
 
 def trace_of(spec: Spec) -> Trace:
     """Return a trace of one request, for calculations that depend on the size of stored objects only."""
-    return generate(spec.workload.limited(1), 0)
+    return generated(spec.workload.limited(1), 0)
 
 
 def _with_room(growth: Growth[Any], spec: Spec, fill_fraction: float) -> Spec:
@@ -229,7 +229,7 @@ def _loads(spec: Spec, seed: int) -> dict[str, float]:
         return {}
     short = _short(spec)
     loads: dict[str, float] = {}
-    for resource, most_ops in saturation_of(short, generate(short.workload, seed)):
+    for resource, most_ops in saturation_of(short, generated(short.workload, seed)):
         loads[resource.role] = max(loads.get(resource.role, 0.0), rate_ops / most_ops)
     return loads
 

@@ -36,7 +36,7 @@ from traces.errors import InputError
 from traces.operations import ops_that
 from traces.run import Run
 from traces.statistics.summary import Floats, describe, ops_of, subjects_of, too_few
-from traces.workload.generate import generate
+from traces.workload.kept_traces import generated
 from traces.workload.keys import UniformKeys, WriteOnceReadOnce
 
 Spacing = Literal["geometric", "linear"]
@@ -186,7 +186,7 @@ def timeline(
             progress(len(results) - results.count(None))
     states = [result for result in results if result is not None]
     engines = [state.pop("engine") for state in states]
-    trace = generate(phases(windows[0].spec, plan.window_s)[0].workload, seed)
+    trace = generated(phases(windows[0].spec, plan.window_s)[0].workload, seed)
     return Timeline(
         states=tuple(_with_transitions(growth, spec, states)),
         effects=growth.effects(windows[0].spec, trace, plan.low, plan.high),
@@ -211,7 +211,7 @@ def simulated(window: StateWindow) -> State:
     verdicts: list[tuple[LoadVerdict, ExtraAttempts | None]] = []
     engine, short = {"wall_s": 0.0, "visits": 0}, list[Unsettled]()
     for spec in phases(window.spec, window.window_s):
-        trace = generate(spec.workload, window.seed)
+        trace = generated(spec.workload, window.seed)
         run = simulate(spec, trace, seed=window.seed, engine=window.engine)
         state = state or growth_of(spec).state(spec, trace) | {"ops": {}}
         verdict = verdict_on_run(run, capacity_of(spec, trace, end_s=last_end_s([load_of(run)])))

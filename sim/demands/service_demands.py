@@ -38,6 +38,7 @@ from traces.workload.distributions import Deterministic, Shape
 BLOCK = 4096
 """Requests whose demands are drawn at a time. It affects results, because sums are rounded by block."""
 _KEPT = 5 * BLOCK  # requests, at most, whose sheets are kept for the second pass
+_KEPT_VISITS = 1_000_000  # visits, at most, of which blocks are kept, at 48 bytes each
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,9 @@ class _Block:
     every_s: Floats
     every_made: Floats
 
+
+_Flat = tuple[Sheet, Sheet, NDArray[np.int64], Lineage, tuple[_Block, ...]]
+"""Sheets of all rows with demands and least demands, the successful attempts, who starts whom, and the blocks."""
 
 _Chunks = Callable[[], Iterator[tuple[Sheet, Sheet, NDArray[np.int64]]]]
 """Sheets with demands, Sheets with least possible demands, and the successful attempt of each request (-1: none)."""
@@ -234,6 +238,7 @@ class DemandSums:
         self.ever_taken = np.zeros(shape[1])
         self.held_s, self.held_square_s2, self.unknown = np.zeros(shape[1]), np.zeros(shape[1]), set[int]()
         self.no_contention_s = np.zeros(shape[0])
+        self._kept: list[_Flat] = []
         self._batching: dict[int | Member | Bound, bool] = {}
         self._lasting = frozenset(range(len(network.stations))) if settled else lasting_pools(network)
 
@@ -243,19 +248,18 @@ class DemandSums:
 
     def demands(self, chunks: _Chunks) -> Demands:
         """Return the demands."""
-        for flat, least, winner, lineage in self._flat(chunks):
+        for flat, least, winner, lineage, blocks in self._flat(chunks):
             self.work.add_batch_starts(*self._possible(flat, least))
             weights = Weights.of(lineage, winner)
-            for block in self._blocks(flat, least, winner):
+            for block in blocks:
                 self._add(block, lineage, weights)
             self.work.end_sheet()
         count = self.present.sum()
         if not count:
             raise InputError("there are no requests, so there are no service demands")
         # The least duration of a commit depends on all requests.
-        for flat, least, winner, lineage in self._flat(chunks):
+        for _, _, winner, lineage, blocks in self._flat(chunks):
             weights = Weights.of(lineage, winner)
-            blocks = list(self._blocks(flat, least, winner))
             for block in blocks if lineage.first_child is not None else ():
                 self._weigh_children(block, lineage, weights)
             time_s = np.zeros((2, len(lineage.root)))
@@ -282,13 +286,23 @@ class DemandSums:
             unknown_pools=tuple(self.network.stations[k].name for k in sorted(self.unknown)),
         )
 
-    def _flat(self, chunks: _Chunks) -> Iterator[tuple[Sheet, Sheet, NDArray[np.int64], Lineage]]:
-        """Yield Sheets of all rows with demands and least demands, the successful attempts, and who starts whom."""
+    def _flat(self, chunks: _Chunks) -> Iterator[_Flat]:
+        """Yield the chunks with their blocks; of few visits, blocks are made once for all passes."""
+        if self._kept:
+            yield from self._kept
+            return
+        kept: list[_Flat] = []
+        visits = 0
         for sheet, least, winner in chunks():
             lineage = Lineage.of(self.network, sheet)
             responded = np.where(winner[lineage.root] >= 0, 0, -1)
             responded[: lineage.requests] = winner
-            yield flattened(sheet), flattened(least), responded, lineage
+            flat, flat_least = flattened(sheet), flattened(least)
+            found = flat, flat_least, responded, lineage, tuple(self._blocks(flat, flat_least, responded))
+            visits += len(flat.station)
+            kept = [*kept, found] if visits <= _KEPT_VISITS else []
+            yield found
+        self._kept = kept if visits <= _KEPT_VISITS else []
 
     def _possible(self, sheet: Sheet, least: Sheet) -> tuple[NDArray[np.int64], Floats, Floats]:
         """Return the places, demands and least demands of visits of all attempts that may be made; shape (visits,)."""
@@ -363,9 +377,9 @@ class DemandSums:
         places = self._places(any_keys, even_clients)
         work = StationWork(self.network, places, self.background)
         stations, further = places.stations, places.tabled - self.places.tabled
-        for flat, least, winner, lineage in self._flat(chunks):
+        for _, _, winner, lineage, blocks in self._flat(chunks):
             weights = Weights.of(lineage, winner)
-            for block in self._blocks(flat, least, winner):
+            for block in blocks:
                 self._weigh_children(block, lineage, weights)
                 place = np.where(block.place < stations, block.place, block.place + further)
                 spread = places.of_any_key(block.k, place)

@@ -227,12 +227,34 @@ def visits_together(place: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64
 
     `place`: the place of each visit, shape (requests, visits). Each visit of each request is yielded once.
     """
+    alike, kind = _alike(place)
     for v in range(place.shape[1]):
-        same = place == place[:, v, None]
-        first = np.flatnonzero(~same[:, :v].any(axis=1))  # requests that have not been to this place before
-        forms, which = np.unique(np.packbits(same[first], axis=1), axis=0, return_inverse=True)
+        mine = np.flatnonzero(alike[:, v] == v)  # kinds of requests that have not been to this place before
+        forms, which = np.unique(np.packbits(alike[mine] == v, axis=1), axis=0, return_inverse=True)
+        of_kind = np.full(len(alike), -1)
+        of_kind[mine] = which.ravel()
+        form_of = of_kind[kind]
         for i, form in enumerate(np.unpackbits(forms, axis=1, count=place.shape[1])):
-            yield first[which.ravel() == i], np.flatnonzero(form)
+            yield np.flatnonzero(form_of == i), np.flatnonzero(form)
+
+
+def _alike(place: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return which visits of a request are to one place, for each kind of requests in which these are the same.
+
+    Returns:
+        the first visit to the place of each visit, shape (kinds, visits), and the kind of each request, (requests,).
+    """
+    order = np.argsort(place, axis=1, kind="stable")
+    sorted_place = np.take_along_axis(place, order, axis=1)
+    begins = np.ones(place.shape, bool)
+    np.not_equal(sorted_place[:, 1:], sorted_place[:, :-1], out=begins[:, 1:])
+    first = np.maximum.accumulate(np.where(begins, np.arange(place.shape[1]), 0), axis=1)
+    found = np.empty_like(place)
+    np.put_along_axis(found, order, np.take_along_axis(order, first, axis=1), axis=1)
+    numbers = np.ascontiguousarray(found.astype(np.uint16))
+    rows = numbers.view(np.dtype((np.void, numbers.shape[1] * 2))).ravel() if place.size else np.zeros(len(place))
+    _, firsts, kind = np.unique(rows, return_index=True, return_inverse=True)
+    return found[firsts], kind
 
 
 def is_keyed(network: Network, route: Route, group: int) -> bool:

@@ -32,7 +32,7 @@ from sim.verdict.extra_attempts import ExtraAttempts, extra_attempts
 from sim.verdict.offered_load import last_end_s
 from sim.verdict.verdict import LoadVerdict, verdict_of
 from traces.errors import InputError
-from traces.workload.generate import generate
+from traces.workload.kept_traces import generated
 
 _LATER_S = 1e9  # after the end of any run
 
@@ -135,7 +135,7 @@ def _verdict(healthy: Sequence[WindowedRun], spec: Spec, seed: int) -> LoadVerdi
     loads = [run.load for run in known if run.load is not None]
     if not loads:
         return None
-    capacity = capacity_of(spec, generate(spec.workload, seed), end_s=last_end_s(loads))
+    capacity = capacity_of(spec, generated(spec.workload, seed), end_s=last_end_s(loads))
     return verdict_of(loads, [run.stations for run in known], capacity)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,8 +19,7 @@ from sim.verdict.offered_load import last_end_s
 from traces.errors import InputError
 from traces.run import Run
 from traces.trace import Trace
-from traces.workload.generate import generate
-from traces.workload.workload import Workload
+from traces.workload.kept_traces import generated
 
 REPLICATIONS = 5
 
@@ -137,29 +134,8 @@ def simulated(job: PointTask, mapping: Callable[..., Iterator[Any]] = map) -> di
 
 def first_trace(spec: Spec, seed: int) -> Trace:
     """Return the trace of the first replication of a job, from which its verdict has the capacity."""
-    return _TRACES.of(spec.workload, seed_of(seed, 0))
+    return generated(spec.workload, seed_of(seed, 0))
 
 
 def _run(spec: Spec, engine: EngineName, *, seed: int) -> Run:
-    return simulate(spec, _TRACES.of(spec.workload, seed), seed=seed, engine=engine)
-
-
-class _Traces:
-    """The traces generated last, up to a total number of requests; points with the same workload share them."""
-
-    def __init__(self, most: int):
-        self._most, self._made = most, OrderedDict[tuple[str, int], Trace]()
-        self._lock = threading.Lock()  # a cluster worker may have several threads
-
-    def of(self, workload: Workload, seed: int) -> Trace:
-        """Return the trace of a workload."""
-        key = workload.model_dump_json(), seed
-        with self._lock:
-            trace = self._made.pop(key, None) or generate(workload, seed)
-            self._made[key] = trace
-            while sum(map(len, self._made.values())) > self._most:
-                self._made.popitem(last=False)
-        return trace
-
-
-_TRACES = _Traces(most=1_000_000)
+    return simulate(spec, generated(spec.workload, seed), seed=seed, engine=engine)

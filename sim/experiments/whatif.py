@@ -25,7 +25,7 @@ from sim.verdict.verdict import LoadVerdict
 from traces.errors import InputError
 from traces.spec.spec_file import override
 from traces.statistics.summary import QUANTILES
-from traces.workload.generate import generate
+from traces.workload.kept_traces import generated
 
 _TAIL = "p99"  # figure of the Pareto front for an operation without a latency objective
 
@@ -363,7 +363,7 @@ def _check(slos: Sequence[Slo], jobs: Sequence[PointTask]) -> None:
     named = [slo for slo in slos if slo.figure == UTILIZATION and slo.subject is not None]
     if named:
         spec = jobs[0].spec
-        network, _ = compile_spec(spec, generate(spec.workload, jobs[0].settings.seed))
+        network, _ = compile_spec(spec, generated(spec.workload, jobs[0].settings.seed))
         roles = dict.fromkeys(station.role for station in network.stations if station.servers is not None)
         for slo in named:
             if slo.subject not in roles:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from models.store import Spec, compile_spec, faults_of
 from traces.errors import InputError
 from traces.trace import Trace
-from traces.workload.generate import generate
+from traces.workload.kept_traces import generated
 from traces.workload.keys import WriteOnceReadOnce
 
 LEAST = 50_000
@@ -40,7 +40,7 @@ def with_enough_requests(spec: Spec, trace: Trace, at_load: bool = False) -> Tra
     for count in (LEAST, _ALSO):
         ends = {"operations": count, **({"duration": None} if workload.rate is not None else {})}
         try:
-            longer = trace if count <= len(trace) else generate(workload.model_copy(update=ends), 0)
+            longer = trace if count <= len(trace) else generated(workload.model_copy(update=ends), 0)
         except InputError:  # such as more operations than there are keys to delete
             continue
         return _in_time_of(trace, longer) if is_timed else longer

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from traces.random_streams import mixed, stream_id, uniforms, uniforms_at
+from traces.random_streams import kept_uniforms, mixed, random_words, stream_id, uniforms, uniforms_at, uniforms_of
 
 words = st.integers(0, 2**64 - 1)
 
@@ -56,3 +57,17 @@ def test_mixed_is_even_and_pure() -> None:
     assert len({mixed(seed, stream, 0) for seed in range(50) for stream in range(50)}) == 2500
     # Chi-square with 9 degrees of freedom: 27.9 is its 99.9 % quantile.
     assert ((counts - 2000) ** 2 / 2000).sum() < 27.9
+
+
+def test_draws_that_are_kept_are_the_same_and_cannot_be_changed() -> None:
+    kept = kept_uniforms(3, 5, 1, 100)
+    assert np.array_equal(kept, uniforms(3, 5, 1, 100))
+    assert kept_uniforms(3, 5, 1, 100) is kept
+    with pytest.raises(ValueError, match="read-only"):
+        kept *= 2
+
+
+def test_draws_have_the_order_of_their_words() -> None:
+    words = random_words(3, 5, 1, 1000)
+    assert np.array_equal(uniforms_of(words), uniforms(3, 5, 1, 1000))
+    assert (np.diff(uniforms_of(np.sort(words))) >= 0).all()

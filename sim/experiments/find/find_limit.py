@@ -28,7 +28,7 @@ from sim.saturation.capacity import capacity_of
 from sim.verdict.extra_attempts import ExtraAttempts
 from sim.verdict.verdict import LoadVerdict
 from traces.errors import InputError
-from traces.workload.generate import generate
+from traces.workload.kept_traces import generated
 
 LimitOutcome = Literal["limit", "every value meets", "no value meets"]
 
@@ -305,7 +305,7 @@ def _healthy_ops(variants: Variants) -> float | None:
     spec = replace(variants, failure=None).spec()
     if spec.workload.total_rate is None:
         return None
-    return capacity_of(spec, generate(spec.workload, variants.settings.seed)).capacity_ops
+    return capacity_of(spec, generated(spec.workload, variants.settings.seed)).capacity_ops
 
 
 def _evidence(trials: dict[float, LimitTrial | InfeasibleTrial], upward: bool) -> tuple[SureValues, list[list[float]]]:

@@ -9,7 +9,7 @@ from sim.experiments.measures import Measures
 from sim.experiments.variants import Variants
 from sim.saturation.capacity import capacity_of
 from traces.errors import InputError
-from traces.workload.generate import generate
+from traces.workload.kept_traces import generated
 
 _RATE, _HEDGE = "workload.rate", "client.hedge.after"
 _TRIED_FIRST = 0.5  # fraction of the bottleneck's throughput at which a search for a rate begins
@@ -76,7 +76,7 @@ def start_of(variants: Variants, path: str) -> float:
     value: float | None = variants.number(path)
     if value is None and path == _RATE:
         spec = variants.spec()
-        most_ops = capacity_of(spec, generate(spec.workload, variants.settings.seed)).capacity_ops
+        most_ops = capacity_of(spec, generated(spec.workload, variants.settings.seed)).capacity_ops
         value = most_ops and float(f"{_TRIED_FIRST * most_ops:.3g}")
     if value is None or (value == 0 and isinstance(value, float)):
         raise InputError(f"{path}: the spec has no value to start from; add bounds, as in {path} in LOW..HIGH")

@@ -185,20 +185,6 @@ def test_a_key_is_of_all_that_counts():
     assert len({first.key, *(other.key for other in others)}) == 5
 
 
-def test_traces_are_shared_and_let_go():
-    traces = sim.experiments.sweep._Traces(most=1000)
-    workloads = [job(f"workload.clients={n}").spec.workload for n in (1, 2, 3)]
-    first = traces.of(workloads[0], 0)
-    assert traces.of(workloads[0], 0) is first
-    assert traces.of(workloads[0], 1) is not first
-    assert sum(map(len, traces._made.values())) == 800
-    traces.of(workloads[1], 0)
-    assert sum(map(len, traces._made.values())) == 800, "a third trace of 400 requests is too much"
-    again = traces.of(workloads[0], 0)
-    assert again is not first
-    assert again.table == first.table
-
-
 def test_what_is_interrupted_goes_on(tmp_path, monkeypatch, found):
     jobs, done = cores(1, 2, 3, 4, 6, 8), []
 
