@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from traces.errors import InputError
-from traces.random_streams import stream_id, uniforms, uniforms_at
+from traces.random_streams import random_words, stream_id, uniforms, uniforms_at, uniforms_of
 
 FailureDomain = Literal["osd", "host", "rack"]
 
 NO_OSD = -1
 _BLOCK = 8192  # placement groups mapped at a time, which bounds the memory
-_CELLS = 4096  # straws of single placement groups drawn at a time, for each OSD of a domain
+_CELLS = 16_384  # straws of single placement groups drawn at a time, so that they stay in a core's cache
+_CANDIDATES = 32  # mean number of domains of a placement group whose straws are computed, of many domains
 _SPARSE = 32  # domains for each OSD of a placement group from which straws are drawn one by one
 
 
@@ -107,12 +108,46 @@ class _Straws:
             straws /= weight[:, None]
         return straws.T
 
+    def _longest(self, width: int) -> NDArray[np.int64] | None:
+        """Return the domains with the longest straws in descending order, shape (count, width).
+
+        Of many domains of equal weight, straws are in the order of the random words that they are drawn from, so they
+        are computed of the greatest words only.
+
+        Returns:
+            None: there are not as many domains, or a placement group has too few great words.
+        """
+        weight = self.weight.reshape(self.domains, -1).sum(axis=1)
+        wanted = _CANDIDATES + 4 * width
+        if self.domains < 4 * wanted or np.ptp(weight):
+            return None
+        osds_each = self.drives_per_host if self.domains == len(self.weight) else 1
+        least = np.uint64(int((1 - wanted / self.domains) * 2.0**64))
+        groups, words = [], []
+        for domain in range(self.domains):
+            drawn = random_words(
+                self.seed, stream_id("crush", "domain", *divmod(domain, osds_each)), self.first, self.count
+            )
+            groups.append(np.flatnonzero(drawn >= least))
+            words.append(drawn[groups[-1]])
+        group = np.concatenate(groups)
+        found = np.bincount(group, minlength=self.count)
+        if found.min() < width:
+            return None
+        domain_of = np.repeat(np.arange(self.domains), [len(each) for each in groups])
+        straws = np.log(uniforms_of(np.concatenate(words))) / weight[0]
+        order = np.lexsort((-straws, group))
+        firsts = np.cumsum(found) - found
+        return np.asarray(domain_of[order[firsts[:, None] + np.arange(width)]])
+
     def mapped(self, width: int, up: NDArray[np.bool_]) -> NDArray[np.int32]:
         """Return the OSDs, shape (count, width)."""
-        straws = self._domain_draws("domain")
-        best = np.argpartition(-straws, width - 1, axis=1)[:, :width]
-        order = np.argsort(-np.take_along_axis(straws, best, axis=1), axis=1)
-        chosen = np.take_along_axis(best, order, axis=1)
+        chosen = self._longest(width)
+        if chosen is None:
+            straws = self._domain_draws("domain")
+            best = np.argpartition(-straws, width - 1, axis=1)[:, :width]
+            order = np.argsort(-np.take_along_axis(straws, best, axis=1), axis=1)
+            chosen = np.take_along_axis(best, order, axis=1)
         every = np.ones_like(up)
         table = self._leaves(chosen, np.broadcast_to(np.arange(self.count)[:, None], chosen.shape), every)
         if not up.all():
@@ -138,7 +173,8 @@ class _Straws:
         starts = np.searchsorted(flat[by_domain], np.arange(self.domains + 1))
         osds = np.empty(flat.shape, np.int32)
         if self.domains > _SPARSE * chosen.shape[-1]:
-            for cells in np.split(by_domain, range(_CELLS, len(flat), _CELLS)):
+            cells_each = max(1, _CELLS // each)
+            for cells in np.split(by_domain, range(cells_each, len(flat), cells_each)):
                 candidates = flat[cells, None] * each + np.arange(each)
                 straws = self._straws_at(candidates, flat_groups[cells, None], usable)
                 osds[cells] = candidates[:, 0] + straws.argmax(axis=1)

@@ -138,3 +138,19 @@ def test_of_weight_an_osd_gains_only():
 def test_what_cannot_be_placed_is_refused(arguments, message):
     with pytest.raises(InputError, match=message):
         place(**{"pgs": 10, "width": 6, "hosts": 7, "drives_per_host": 2} | arguments)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "drives", "width", "domain"), [(400, 4, 6, "host"), (700, 1, 11, "host"), (90, 8, 3, "osd")]
+)
+def test_of_many_domains_those_with_the_longest_of_all_straws_are_chosen(monkeypatch, hosts, drives, width, domain):
+    found = place(500, width, hosts, drives, domain, seed=3)
+    monkeypatch.setattr(crush, "_CANDIDATES", 10**6)  # so that all straws are computed
+    assert np.array_equal(found, place(500, width, hosts, drives, domain, seed=3))
+
+
+def test_placement_groups_with_too_few_great_words_take_all_straws(monkeypatch):
+    monkeypatch.setattr(crush, "_CANDIDATES", -23)  # one domain of each is computed, on average
+    found = place(500, 6, 400, 4, seed=3)
+    monkeypatch.setattr(crush, "_CANDIDATES", 10**6)
+    assert np.array_equal(found, place(500, 6, 400, 4, seed=3))
