@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from models.network.sub_requests import Counts, RouteChoice, SubRequests
+from models.shared.recent import Recent
 from traces.operations import OPS, Op, rows_that
 from traces.tables import LABEL, with_column
 from traces.trace import Pacing, Trace
@@ -152,11 +153,19 @@ def routes_of(route: NDArray[np.int32], size_bytes: Counts) -> int | RouteChoice
     return RouteChoice(tuple(int(largest[k]) for k in last), tuple(classes[k] for k in last))
 
 
+_WORKLOADS = Recent[tuple[Any, Issues], Workload](4)
+"""Workloads made last: a spec is compiled with many traces."""
+
+
 def issued_workload(spec: Any, issues: Issues) -> Workload:
     """Return the workload that reaches the store below a layer, from some requests of that of its spec.
 
     It has the operations, sizes, rates and clients of the requests to that store, and the keys of the layer's.
     """
+    return _WORKLOADS.of((spec, issues), lambda: _issued_workload(spec, issues))
+
+
+def _issued_workload(spec: Any, issues: Issues) -> Workload:
     workload: Workload = spec.workload
     if not workload.groups:
         return _issued_by(spec, workload, workload, issues)

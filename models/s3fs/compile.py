@@ -27,6 +27,7 @@ from models.s3fs.names import Names
 from models.s3fs.series import PAYLOAD, Call, Round, Series
 from models.s3fs.spec import S3fsSpec
 from models.shared.faults import speeds
+from models.shared.recent import Recent
 from models.shared.steps import (
     Place,
     Stages,
@@ -51,6 +52,9 @@ _DATA: tuple[Op, ...] = ("GET", "PUT", "COPY")
 _MOST_SERIES = 64  # of an operation; of more, some stand for others that move about as much
 _MOST_LOCKS = 509  # a prime number, as keys are told apart by their hashes
 
+_SERIES = Recent[tuple[object, ...], tuple[list[tuple[Op, Series]], NDArray[np.int32]]](3)
+"""Series made last: a spec is compiled several times with the same requests."""
+
 Nth = tuple[Call, int]
 """Equal requests, and how many of the same the series has before them."""
 
@@ -61,6 +65,11 @@ def series_of(spec: S3fsSpec, trace: Trace) -> tuple[list[tuple[Op, Series]], ND
     Raises:
         InputError: a file is larger than an upload can be.
     """
+    known = (spec.stat_cache, spec.protocol, spec.directory_entries, spec.mounts.count, spec.most_file_bytes, trace)
+    return _SERIES.of(known, lambda: _series_of(spec, trace))
+
+
+def _series_of(spec: S3fsSpec, trace: Trace) -> tuple[list[tuple[Op, Series]], NDArray[np.int32]]:
     if len(trace) and (largest := int(trace.size_bytes.max())) > spec.most_file_bytes:
         raise InputError(
             f"multipart_size: is {spec.multipart_size} B; a file of {largest} B has more than the 10,000 parts that S3 "

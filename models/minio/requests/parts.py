@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.network.service_demand import ServiceDemand
+from traces.workload.distributions import Shape
 
 BLOCK_BYTES = 1 << 20
 """Block of the erasure code (blockSizeV2, cmd/object-api-common.go)."""
@@ -89,8 +91,13 @@ class PartDemand(ServiceDemand):
 
     def draw_s(self, uniform: Callable[[], NDArray[np.float64]], size: NDArray[np.int64]) -> NDArray[np.float64]:
         """Draw demands as `ServiceDemand.draw_s` does, with this mean."""
-        unit = ServiceDemand(constant=1.0, distribution=self.distribution)
-        return unit.draw_s(uniform, size) * self.mean_s(size)
+        return _of_one_second(self.distribution).draw_s(uniform, size) * self.mean_s(size)
+
+
+@lru_cache(256)
+def _of_one_second(distribution: Shape) -> ServiceDemand:
+    """Return a demand of 1 s on average."""
+    return ServiceDemand(constant=1.0, distribution=distribution)
 
 
 def longest_s(demand: ServiceDemand, count: int) -> float:
