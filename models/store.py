@@ -27,6 +27,7 @@ from models.capabilities import CpuModel, Demands, Doubt, Growth, ObjectLimits, 
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.service_demand import ServiceDemand
+from models.shared.caches import has_cache
 from models.shared.faults import FaultKind, fault_times
 from models.shared.store_spec import StoreSpec
 from models.site.setup import Setup
@@ -74,6 +75,8 @@ class Store(Generic[S]):
         spreads: ranges of values that are assumed, by path; of a section, for all its times together.
         setup: how a spec of it is written for a site; None: that is left to the user.
         issues: of a store that stands on another one, what its requests issue to that; None: the same requests.
+        warms: whether the work of a request depends on those before it, apart from a `Cache`, which is found in the
+            spec; None: it does not.
     """
 
     name: str
@@ -96,6 +99,7 @@ class Store(Generic[S]):
     spreads: Mapping[str, Spread] = field(default_factory=dict)
     setup: Setup | None = None
     issues: Issues | None = None
+    warms: Callable[[S], bool] | None = None
 
 
 MODULES = {
@@ -194,8 +198,14 @@ def faults_of(spec: Spec) -> dict[str, Strict]:
     }
 
 
+def warms(spec: Spec) -> bool:
+    """Return whether the work of a request depends on those before it, as caches are empty at first."""
+    own = (store_named(each.store).warms for each in levels(spec).values())
+    return has_cache(spec) or any(depends is not None and depends(spec) for depends in own)
+
+
 def compile_spec(
-    spec: Spec, trace: Trace, end_s: float | None = None, *, saturated: bool = False
+    spec: Spec, trace: Trace, end_s: float | None = None, *, saturated: bool = False, first: int = 0
 ) -> tuple[Network, Requests]:
     """Return the Network of a spec, and the requests of a Trace on it.
 
@@ -205,6 +215,7 @@ def compile_spec(
         end_s: time in s from which faults are left out, so that one that begins after the end of a run is as none;
             None: the arrival of the last request, if that is known.
         saturated: whether hard disks have the service times of deep queues, which are the shortest that any load gives.
+        first: row of the first request that is issued; those before it only decide what caches hold.
 
     Raises:
         InputError: the store does not serve an operation of the trace, the spec lacks a demand of one, or cannot be
@@ -218,7 +229,8 @@ def compile_spec(
         serves = ", ".join(op for op in OPS if op in store.operations)
         raise InputError(f"workload: has {', '.join(refused)}; store {store.name} serves {serves}")
     refuse_missing_demands(spec, issued, demands_of(spec, issued))
-    return ((saturated and store.compile_saturated) or store.compile)(spec, trace)
+    network, requests = ((saturated and store.compile_saturated) or store.compile)(spec, trace)
+    return network, requests.after(first) if first else requests
 
 
 def before(spec: Spec, end_s: float) -> Spec:

@@ -8,7 +8,8 @@ from typing import Any
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.shared.faults import fault_times
-from models.store import Spec, faults_of
+from models.store import Spec, faults_of, warms
+from sim.demands.request_work import starts_of
 from traces.trace import Trace
 
 _VARIES = ("diurnal", "profile", "multiscale")
@@ -29,9 +30,15 @@ def course_of(
         end_s: end of the last request.
 
     Returns:
-        ``{"cycles_s": {work: mean time from one beginning to the next}, "changes": [what changes by itself, …]}``.
+        ``{"cycles_s": {work: mean time from one beginning to the next}, "changes": [what changes by itself, …],
+        "starts": {operation: mean work in the first half over that in the second}}``, if caches are empty at first and
+        these differ.
     """
-    return {"cycles_s": _cycles_s(network, requests, issued, end_s), "changes": _changes(spec, trace, requests, end_s)}
+    return {
+        "cycles_s": _cycles_s(network, requests, issued, end_s),
+        "changes": _changes(spec, trace, requests, end_s),
+        "starts": starts_of(trace, network, requests) if warms(spec) and len(requests) else {},
+    }
 
 
 def _cycles_s(network: Network, requests: Requests, issued: int, end_s: float) -> dict[str, float]:

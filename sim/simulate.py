@@ -6,6 +6,7 @@ import math
 import platform
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -56,6 +57,7 @@ def simulate(
     critical_path: bool = False,
     progress: Callable[[int], None] | None = None,
     end_s: float | None = None,
+    first: int = 0,
 ) -> Run:
     """Simulate the requests of a trace on the store of a spec.
 
@@ -70,6 +72,7 @@ def simulate(
         progress: called with the number of requests begun.
         end_s: time in s from which faults are left out; None: the end of the last request. With a later time, runs
             with the same faults at other times have the same network, and are equal until one of these begins.
+        first: row of the first request that is issued; those before it only decide what caches hold.
 
     Returns:
         a Run of kind ``simulated`` with station statistics and its trace.
@@ -82,28 +85,29 @@ def simulate(
     engine, execute = _engine(engine)
 
     def run(until_s: float) -> _Executed:
-        network, requests = compile_spec(spec, trace, until_s)
+        network, requests = compile_spec(spec, trace, until_s, first=first)
         refuse_endless(network, requests)
         return network, requests, execute(Program.of(network, requests, seed, paths=critical_path), progress)
 
     network, requests, outcome = _with_faults(spec, trace, run) if end_s is None else run(end_s)
+    issued = replace(trace, table=trace.table.slice(first)) if first else trace
     info = {
         "kind": "simulated",
         "started_at": begun_at.isoformat(),
         "seed": seed,
         "spec": spec.model_dump(mode="json", exclude_unset=True),
         "versions": dict(_VERSIONS),
-        "course": course_of(spec, trace, network, requests, len(outcome.end_s), _end_s(outcome)),
+        "course": course_of(spec, issued, network, requests, len(outcome.end_s), _end_s(outcome)),
         "engine": {
             "name": engine, "wall_s": time.perf_counter() - began_s, "visits": int(outcome.visits.sum()),
         },
     }  # fmt: skip
     return Run.of(
-        request_table(trace, requests, outcome),
+        request_table(issued, requests, outcome),
         info,
         station_table(network, outcome),
         critical_path_table(network, outcome) if critical_path else None,
-        trace,
+        issued,
         source="simulation",
     )
 

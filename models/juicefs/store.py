@@ -98,4 +98,5 @@ STORE = Store(
     spreads=SPREADS,
     issues=issues,
     setup=SETUP,
+    warms=lambda spec: True,  # attributes, files, and folders of a gateway
 )

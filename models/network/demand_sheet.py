@@ -114,6 +114,17 @@ class Requests:
             self.phase[rows], pacing,
         )  # fmt: skip
 
+    def after(self, first: int) -> Requests:
+        """Return the requests from a row on."""
+        rows, cycle = slice(first, None), self.cycle
+        per_row = ("route", "size_bytes", "key_hash", "arrival_s", "think_s", "phase")
+        kept = {name: getattr(self, name)[rows] for name in per_row}
+        if cycle is not None:
+            each, before = cycle.each[rows].copy(), float(cycle.each[:first].sum())
+            each[:1] += before - np.floor(_HALFWAY + before)  # the cycle that is in progress
+            cycle = replace(cycle, each=each, plain=cycle.plain[rows])
+        return replace(self, **kept, group=None if self.group is None else self.group[rows], cycle=cycle)
+
     def __len__(self) -> int:
         return len(self.route)
 

@@ -94,4 +94,5 @@ STORE = Store(
     spreads=SPREADS,
     issues=issues,
     setup=SETUP,
+    warms=lambda spec: True,  # names, and files that exist
 )

@@ -145,6 +145,7 @@ def bounds(
         notes(network, mix.routes, mix.demands, mix.background, mix.is_from_trials),
         *((None, None) if mix.limit is None else mix.limit.stretch),
         "at" if mix.limit is None else mix.limit.bound,
+        mix.limit is not None and mix.limit.is_warm,
     )
 
 

@@ -10,6 +10,7 @@ each operation, the `PARTS` consecutive parts of all replications are compared:
   operations together have the level `FALSE_ALARMS` (Bonferroni). That compares the start of a run with its end, as
   Schruben's tests of initialization bias do ("Detecting initialization bias in simulation output", Operations Research
   30(3), 1982).
+- *Caches*. Those that are empty at first fill; the expected service times of the requests tell (`sim.demands`).
 - *Correlation*. The parts of a long run are independent. The number of independent ones is n / (1 + 2 Σ ρ), with
   Geyer's initial positive sequence of autocorrelations ρ ("Practical Markov chain Monte Carlo", Statistical Science
   7(4), 1992), pooled over all replications. A start takes about as long as parts are correlated.
@@ -72,7 +73,8 @@ class Unsettled:
             other, have few requests each.
         longer: factor by which a run should be longer, at least.
         op: the operation; None: all.
-        figure: ``start``, ``correlation``: ``response time``, ``op/s``, or ``requests beyond p99``.
+        figure: ``start``, ``correlation``: ``response time``, ``op/s``, or ``requests beyond p99``; ``start``: also
+            ``service time``, if caches are empty at first.
         ratio: ``start``: mean of the figure in the first parts over that in the second half.
         work, period_s: ``cycle``: the periodic work, and the time from one beginning to the next.
         independent: ``tail``: number of independent slow requests; ``correlation``: of independent parts; ``clients``:
@@ -95,6 +97,7 @@ def unsettled(
     closed: bool,
     cycles_s: Mapping[str, float],
     each_client: float = math.inf,
+    starts: Mapping[str, float] | None = None,
 ) -> list[Unsettled]:
     """Return why runs of one spec are too short, what needs the longest run first; empty if they are long enough.
 
@@ -103,6 +106,7 @@ def unsettled(
         closed: whether the store determines the rate, as in a closed loop.
         cycles_s: mean time between two beginnings of periodic work, by its name.
         each_client: number of requests of a client of a closed loop.
+        starts: mean work of the first half of a run over that of the second, of operations where they differ.
     """
     ops = dict.fromkeys(op for each in parts for op in each)
     runs = {op: [each[op] for each in parts if op in each] for op in ops}
@@ -115,6 +119,7 @@ def unsettled(
     for work, period_s in cycles_s.items():
         if span_s < LEAST_CYCLES * period_s:
             found.append(Unsettled("cycle", LEAST_CYCLES * period_s / span_s, work=work, period_s=period_s))
+    found += [Unsettled("start", _LONGER, op, "service time", ratio) for op, ratio in (starts or {}).items()]
     least = _EACH_CLIENT if len(parts) >= _FEW else _EACH_CLIENT_OF_FEW
     if each_client < least:
         found.append(Unsettled("clients", least / each_client, independent=each_client))

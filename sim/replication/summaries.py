@@ -299,10 +299,13 @@ class Replications:
         for run in known:
             for work, cycle_s in run.info["course"]["cycles_s"].items():
                 cycles_s[work] = max(cycle_s, cycles_s.get(work, 0.0))
+        starts: dict[str, float] = {}
+        for run in known:
+            starts |= run.info["course"].get("starts", {})  # Runs of earlier versions have none
         loads = [run.load for run in known if run.load and run.load.loop == "closed" and run.load.clients]
         each_client = min((load.requests / load.clients for load in loads if load.clients), default=math.inf)
         parts = [run.parts for run in known]
-        return unsettled(parts, closed=closed, cycles_s=cycles_s, each_client=each_client)
+        return unsettled(parts, closed=closed, cycles_s=cycles_s, each_client=each_client, starts=starts)
 
     @property
     def work(self) -> EngineWork:

@@ -71,8 +71,8 @@ class Capacity:
 
     @property
     def mean_ops(self) -> float | None:
-        """Requests per second that the store serves at most in the whole run; None: no limit."""
-        if not self.limits:
+        """Requests per second that the store serves at most in the whole run; None: no limit is known."""
+        if not self.limits or any(each.bound == "at least" for each in self.limits):
             return None
         length_s = [each.until_s - each.from_s for each in self.limits]
         if math.isinf(length_s[-1]):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from models.store import Spec, compile_spec, faults_of
+from models.store import Spec, compile_spec, faults_of, warms
 from traces.errors import InputError
 from traces.trace import Trace
 from traces.workload.kept_traces import generated
@@ -24,7 +24,8 @@ def with_enough_requests(spec: Spec, trace: Trace, at_load: bool = False) -> Tra
 
     Faults and the store's own work have their times in the run at hand, so with these an open loop has more requests in
     the same time. Other loops do not end at the same time with more requests, nor do phases and groups of clients, so
-    of these the trace is returned.
+    of these the trace is returned. If caches fill first, they need the time that more requests take, and own work that
+    lasts throughout is the same then.
 
     Args:
         spec: of the store.
@@ -34,7 +35,7 @@ def with_enough_requests(spec: Spec, trace: Trace, at_load: bool = False) -> Tra
     workload = spec.workload
     if workload.groups or isinstance(workload.keys, WriteOnceReadOnce) or not len(trace) or len(trace) >= LEAST:
         return trace
-    is_timed = bool(faults_of(spec)) or _has_work(spec, trace)
+    is_timed = bool(faults_of(spec)) or (not warms(spec) and _has_work(spec, trace))
     if is_timed and (at_load or trace.pacing.loop != "open" or trace.phase.any()):
         return trace
     for count in (LEAST, _ALSO):

@@ -17,17 +17,18 @@ from models.network.demand_sheet import Requests
 from models.network.descendants import by_route
 from models.network.network import Network
 from models.network.station import Choice
-from models.shared.caches import has_cache
 from models.shared.faults import fault_times
 from models.shared.work import WORKERS
-from models.store import Spec, before, compile_spec, faults_of
+from models.store import Spec, before, compile_spec, faults_of, warms
 from sim.demands.chance import are_keys_even, without_chance
+from sim.demands.request_work import settling_of, work_s
 from sim.demands.run_end import compile_until_end, latest_end_s
 from sim.demands.service_demands import Demands, LeastDemands, MeanDemands
 from sim.engine.outcome import Floats
 from sim.saturation.even_sample import Kinds
 from sim.saturation.network_stretches import WHOLE, Stretch, background_servers, stretches_of
 from sim.saturation.stable_rate import RateLimit, pools_of, repeats, tried
+from sim.saturation.warm import Warm, bound_of, warm_at_saturation
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
@@ -67,12 +68,14 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
         InputError: as for `mix_at_saturation`.
     """
     trace = _shortened(spec, trace)
-    mix = mix_at_saturation(spec, trace)
+    warm = _warm(spec, trace) if warms(spec) else None
+    mix = mix_at_saturation(spec, trace) if warm is None else Mix(warm.network, warm.requests)
     network, requests, demands = mix.network, mix.requests, mix.demands()
     # The rate at saturation is that of many clients, so their machines issue equally many requests.
     has_machines = any(group.choice is Choice.CLIENT for group in network.groups)
     evenly = mix.of_even_clients() if has_machines else demands
-    stretches = stretches_of(network, requests)
+    changes = warm is not None and (network.scenario or any(load.from_s > 0 for load in requests.background))
+    stretches = stretches_of(*(compile_until_end(spec, trace) if changes else (network, requests)))
     is_known = not (pools_of(network, requests) or network.scenario or repeats(network, requests))
     first_fault_s = min(fault_times(faults_of(spec).values()), default=math.inf)
     limits = []
@@ -83,10 +86,25 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
         else:
             limit = limit_of(evenly, background_servers(network, requests, stretch), stretch)
             if limit is not None and not is_known:
-                limit = tried(spec, trace, network, requests, limit)
+                issued, warming = (trace, 0) if warm is None else (warm.trace, warm.settling.first)
+                limit = tried(spec, issued, network, requests, limit, warming)
+            if limit is not None and warm is not None:
+                limit = replace(
+                    limit, is_warm=True, bound=bound_of(warm.settling) if limit.bound == "at" else limit.bound
+                )
         if limit is not None:
             limits.append(limit if len(stretches) > 1 else replace(limit, from_s=WHOLE[0], until_s=WHOLE[1]))
     return Saturated(network, requests, demands, tuple(limits))
+
+
+def _warm(spec: Spec, trace: Trace) -> Warm:
+    """Return the store at saturation whose caches have filled."""
+
+    def first(network: Network, requests: Requests) -> tuple[str, float]:
+        limit = limit_of(Mix(network, requests).demands())
+        return ("", math.inf) if limit is None else (limit.role, limit.ops)
+
+    return warm_at_saturation(spec, trace, latest_end_s(spec, trace), first)
 
 
 def limit_of(demands: LeastDemands, busy_servers: Floats | None = None, stretch: Stretch = WHOLE) -> RateLimit | None:
@@ -112,13 +130,16 @@ def limit_of(demands: LeastDemands, busy_servers: Floats | None = None, stretch:
 def demands_at_load(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demands]:
     """Return the network of a store at the load of a trace, its requests, and the demands of those of its workload.
 
-    Demands are averaged over the rows, each counted once, or some of a long trace. Which of several equal
-    stations has the most of them by chance does not count.
+    Demands are averaged over the rows, each counted once, or some of a long trace; of a store whose caches are empty at
+    first, over those that find them filled. Which of several equal stations has the most of them by chance does not
+    count.
 
     Raises:
         InputError: the spec cannot be modelled, or the network has a feature that is not supported.
     """
     network, requests = compile_until_end(spec, trace)
+    if warms(spec):
+        requests = requests.after(settling_of(work_s(network, requests)).first)
     return network, requests, Mix(network, requests).demands()
 
 
@@ -191,7 +212,7 @@ def _visits(network: Network, requests: Requests) -> float:
 
 def _shortened(spec: Spec, trace: Trace) -> Trace:
     """Return the trace, or of many rows as many as are needed; all if what a cache holds depends on their order."""
-    if len(trace) <= _COMPILED or has_cache(spec):
+    if len(trace) <= _COMPILED or warms(spec):
         return trace
     within = uniforms(0, stream_id("saturation/rows"), 0, _COMPILED)
     rows = ((np.arange(_COMPILED) + within) * (len(trace) / _COMPILED)).astype(np.int64)

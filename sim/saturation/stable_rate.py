@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from models.network.demand_sheet import Requests
 from models.network.network import Network
@@ -56,6 +57,7 @@ class RateLimit:
         from_s, until_s: beginning and end of the stretch; an end that is not known is infinite.
         is_tried: whether simulations show that a rate slightly below is served.
         bound: whether the store saturates at this rate, or at most or least at it, as far as is known.
+        is_warm: whether it is the rate when caches have filled, which are empty at first.
     """
 
     station: str
@@ -65,6 +67,7 @@ class RateLimit:
     until_s: float = math.inf
     is_tried: bool = False
     bound: Bound = "at"
+    is_warm: bool = False
 
     @property
     def stretch(self) -> tuple[float | None, float | None]:
@@ -93,7 +96,9 @@ def repeats(network: Network, requests: Requests) -> bool:
     return any(network.routes[k].policy.attempts > 1 for k in routes)
 
 
-def tried(spec: Spec, trace: Trace, network: Network, requests: Requests, by_demands: RateLimit) -> RateLimit:
+def tried(
+    spec: Spec, trace: Trace, network: Network, requests: Requests, by_demands: RateLimit, warming: int = 0
+) -> RateLimit:
     """Return the greatest rate that a store serves in the long run, as far as it can be tried.
 
     If the scenario changes the network, more may be served in a stretch than by the demands of the whole run.
@@ -103,8 +108,9 @@ def tried(spec: Spec, trace: Trace, network: Network, requests: Requests, by_dem
         trace: its rows have the mix of the requests.
         network, requests: as compiled from these.
         by_demands: the rate that follows from demands.
+        warming: number of the first rows, which are not simulated, but decide what caches hold.
     """
-    trials = _Trials.of(spec, trace, network, requests, by_demands)
+    trials = _Trials.of(spec, trace, network, requests, by_demands, warming)
     if trials is None:
         return replace(by_demands, bound="at most")
     low, high = trials.calm, trials.at(_NEARLY * by_demands.ops)
@@ -215,6 +221,7 @@ class _Trials:
         kinds: of the requests.
         count: of the requests of each simulation.
         calm: the one at a light load.
+        warming: as of `tried`.
         seed: of the arrivals, and of the simulations.
     """
 
@@ -227,10 +234,13 @@ class _Trials:
     kinds: Kinds
     count: int
     calm: _Trial
+    warming: int = 0
     seed: int = 0
 
     @staticmethod
-    def of(spec: Spec, trace: Trace, network: Network, requests: Requests, stretch: RateLimit) -> _Trials | None:
+    def of(
+        spec: Spec, trace: Trace, network: Network, requests: Requests, stretch: RateLimit, warming: int
+    ) -> _Trials | None:
         """Return the simulations; None: too few requests arrive in the stretch, or too many in the time of one."""
         length_s, light_ops = stretch.until_s - stretch.from_s, _LIGHT * stretch.ops
         few = int(min(_FEW, length_s * light_ops))
@@ -238,19 +248,19 @@ class _Trials:
             return None
         pools = pools_of(network, requests)
         kinds, batching = Kinds.of(network, requests, pools), batching_of(network)
-        issued = _at_rate(trace, kinds, light_ops, few, stretch.from_s)
-        calm = _run(spec, issued, light_ops, 0.0, pools, batching)
+        issued = _at_rate(trace, kinds, light_ops, few, stretch.from_s, warming)
+        calm = _run(spec, issued, light_ops, 0.0, pools, batching, warming)
         during_one = calm.latency_s * stretch.ops
         count = int(min(max(_REQUESTS, _LATENCIES * during_one), length_s * stretch.ops))
         if not max(_LEAST_REQUESTS, _LEAST_LATENCIES * during_one) <= count <= _MOST_REQUESTS:
             return None
-        return _Trials(spec, trace, stretch.from_s, stretch.until_s, pools, batching, kinds, count, calm)
+        return _Trials(spec, trace, stretch.from_s, stretch.until_s, pools, batching, kinds, count, calm, warming)
 
     def at(self, rate_ops: float) -> _Trial:
         """Simulate at a rate."""
         count = max(_LEAST_FEW, int(min(self.count, (self.until_s - self.from_s) * rate_ops)))
-        issued = _at_rate(self.trace, self.kinds, rate_ops, count, self.from_s, self.seed)
-        return _run(self.spec, issued, rate_ops, self.calm.errors, self.pools, self.batching, self.seed)
+        issued = _at_rate(self.trace, self.kinds, rate_ops, count, self.from_s, self.warming, self.seed)
+        return _run(self.spec, issued, rate_ops, self.calm.errors, self.pools, self.batching, self.warming, self.seed)
 
 
 def _run(
@@ -260,10 +270,11 @@ def _run(
     usual_errors: float,
     pools: Mapping[str, bool],
     batching: Collection[str],
+    warming: int,
     seed: int = 0,
 ) -> _Trial:
     """Simulate requests at a rate, given the fraction of them that fails at a light load."""
-    run = simulate(spec, trace, seed=seed)
+    run = simulate(spec, trace, seed=seed, first=warming)
     arrival_s, end_s = run.column("arrival_s"), np.sort(run.column("end_s"))
     first_s, last_s = float(arrival_s[0]), float(arrival_s[-1])
     half_s = (first_s + last_s) / 2
@@ -308,15 +319,27 @@ def _first_full(loads: Sequence[StationLoad], batching: Collection[str]) -> Stat
     return others if others is not None and others.load >= _BUSY else busiest(loads)
 
 
-def _at_rate(trace: Trace, kinds: Kinds, rate_ops: float, count: int, from_s: float, seed: int = 0) -> Trace:
+def _at_rate(
+    trace: Trace, kinds: Kinds, rate_ops: float, count: int, from_s: float, warming: int, seed: int = 0
+) -> Trace:
     """Return requests with the rows of a trace as a Poisson process with a rate, from a time on.
 
-    The rows are some of a longer trace, of each kind as many as its fraction, or those of a shorter one repeatedly.
+    The rows are some of a longer trace, of each kind as many as its fraction, or those of a shorter one repeatedly. If
+    some fill caches, they are these, with arrivals before the time, and others in their order.
     """
-    u = uniforms(seed, stream_id("stable rate", "arrivals"), 0, count)
-    arrival_s = from_s + np.cumsum(Exponential().quantile(u)) / rate_ops
+    u = uniforms(seed, stream_id("stable rate", "arrivals"), 0, warming + count)
+    after_s = np.cumsum(Exponential().quantile(u)) / rate_ops
+    if warming:
+        rest = len(trace) - warming
+        rows = np.concatenate([np.arange(warming), warming + (seed * count + np.arange(count)) % rest])
+        return at_times(trace, rows, from_s - after_s[warming - 1] + after_s)
     rows = kinds.sample(count, seed) if len(kinds) > count else np.arange(count) % len(kinds)
-    table = trace.table.take(pa.array(rows))
+    return at_times(trace, rows, from_s + after_s)
+
+
+def at_times(trace: Trace, rows: NDArray[np.int64], arrival_s: Floats) -> Trace:
+    """Return an open loop of some rows of a trace with these arrivals, shape (rows,)."""
+    table, count = trace.table.take(pa.array(rows)), len(rows)
     for name, values in (("arrival_s", arrival_s), ("think_s", np.zeros(count)), ("phase", np.zeros(count, np.int32))):
         table = table.set_column(table.column_names.index(name), name, pa.array(values))
-    return Trace.of(table, Pacing())
+    return Trace(table, Pacing())

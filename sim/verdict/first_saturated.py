@@ -45,6 +45,7 @@ class Saturation:
         headroom: the capacity over the present rate.
         from_s, until_s: the stretch of the run to which capacity and headroom apply; None: the whole run, or its end.
         bound: whether the capacity is known, or only its greatest or least value.
+        is_warm: whether the capacity is that when caches have filled, which are empty at first.
     """
 
     station: str
@@ -56,6 +57,7 @@ class Saturation:
     from_s: float | None = None
     until_s: float | None = None
     bound: Bound = "at"
+    is_warm: bool = False
 
 
 def saturation_of(
@@ -92,7 +94,8 @@ def saturation_of(
         return measured if measured.utilization >= FULL and is_less and not fails else by_demand
     # A closed loop shows that a rate can be served; failed requests show nothing.
     is_served = present_ops <= completed_ops and by_demand.capacity_ops < served_ops
-    contradicts = not fails and measured.capacity_ops < _CONTRADICTS * by_demand.capacity_ops
+    is_settled = not by_demand.is_warm or measured.utilization >= BUSY  # with empty caches, requests do more work
+    contradicts = not fails and is_settled and measured.capacity_ops < _CONTRADICTS * by_demand.capacity_ops
     return measured if contradicts or (is_served and not fails) else by_demand
 
 
@@ -148,11 +151,16 @@ def _by_demands(
     """`at_limit_ops`: rate in the stretch of the limit."""
     if limit.stretch != (None, None):
         used, headroom = min(at_limit_ops / limit.ops, 1.0), limit.ops / at_limit_ops if at_limit_ops else math.inf
-        return Saturation(limit.station, limit.role, used, limit.ops, "demands", headroom, *limit.stretch, limit.bound)
+        return Saturation(
+            limit.station, limit.role, used, limit.ops, "demands", headroom, *limit.stretch, limit.bound, limit.is_warm
+        )
     known = {each.station: each.load for each in busy}
     utilization = known.get(limit.station, min(completed_ops / limit.ops, 1.0))
     headroom = limit.ops / present_ops
-    return Saturation(limit.station, limit.role, utilization, limit.ops, "demands", headroom, bound=limit.bound)
+    bound, is_warm = limit.bound, limit.is_warm
+    return Saturation(
+        limit.station, limit.role, utilization, limit.ops, "demands", headroom, bound=bound, is_warm=is_warm
+    )
 
 
 def _by_utilization(

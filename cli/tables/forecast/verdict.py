@@ -87,7 +87,7 @@ def _saturates(verdict: LoadVerdict, first: Saturation | None) -> str:
     if first is None:
         return GROWS if verdict.overloaded else "no station limits the rate."
     offered = " offered" if verdict.loop == "open" and verdict.errors >= _NOTABLE else ""
-    rate = f"{number(first.capacity_ops)} op/s{offered}{_when(first)}"
+    rate = f"{number(first.capacity_ops)} op/s{offered}{_warm(first)}{_when(first)}"
     if verdict.overloaded:
         return f"{_name(first)} saturates {_at(first)} {rate}. {GROWS}"
     if verdict.status == "saturated":
@@ -100,6 +100,11 @@ def _saturates(verdict: LoadVerdict, first: Saturation | None) -> str:
 def _at(first: Saturation | Bounds) -> str:
     """Return the word before the rate at which a station saturates: ``at``, or ``at most at`` if less is possible."""
     return "at" if first.bound == "at" else f"{first.bound} at"
+
+
+def _warm(first: Saturation | Bounds) -> str:
+    """Return that a rate is that of caches that have filled; nothing if none are empty at first."""
+    return " with warm caches" if first.is_warm else ""
 
 
 def _when(first: Saturation | Bounds) -> str:
@@ -125,7 +130,8 @@ def bounds_line(result: Bounds, has_faults: bool = False) -> str:
     most_ops = result.max_throughput_ops
     if most_ops is None or result.bottleneck is None:
         return "no station limits the rate."
-    limit = f"{result.bottleneck} saturates first, {_at(result)} {number(most_ops)} op/s{_when(result)}"
+    rate = f"{number(most_ops)} op/s{_warm(result)}{_when(result)}"
+    limit = f"{result.bottleneck} saturates first, {_at(result)} {rate}"
     if not isinstance(result.load, OpenLoad):
         high_ops, clients = result.throughput_ops.high, f"{result.load.clients:,} clients"
         if high_ops is None:
