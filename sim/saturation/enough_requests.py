@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
 from models.store import Spec, compile_spec, faults_of, warms
+from sim.saturation.stable_rate import at_times
 from traces.errors import InputError
 from traces.trace import Trace
 from traces.workload.kept_traces import generated
@@ -22,10 +24,10 @@ _FEW = 20  # requests of which the store's own work is found
 def with_enough_requests(spec: Spec, trace: Trace, at_load: bool = False) -> Trace:
     """Return a trace that the workload of a spec generated, or of less than `LEAST` requests a longer one.
 
-    Faults and the store's own work have their times in the run at hand, so with these an open loop has more requests in
-    the same time. Other loops do not end at the same time with more requests, nor do phases and groups of clients, so
-    of these the trace is returned. If caches fill first, they need the time that more requests take, and own work that
-    lasts throughout is the same then.
+    Faults and the store's own work have their times in the run at hand, so with these there are more requests in the
+    same time, as an open loop. If that is not known, as of a closed loop without a duration, or if there are phases or
+    groups of clients, the trace is returned. If caches fill first, they need the time that more requests take, and own
+    work that lasts throughout is the same then.
 
     Args:
         spec: of the store.
@@ -36,7 +38,7 @@ def with_enough_requests(spec: Spec, trace: Trace, at_load: bool = False) -> Tra
     if workload.groups or isinstance(workload.keys, WriteOnceReadOnce) or not len(trace) or len(trace) >= LEAST:
         return trace
     is_timed = bool(faults_of(spec)) or (not warms(spec) and _has_work(spec, trace))
-    if is_timed and (at_load or trace.pacing.loop != "open" or trace.phase.any()):
+    if is_timed and (at_load or not _length_s(trace) or trace.phase.any()):
         return trace
     for count in (LEAST, _ALSO):
         ends = {"operations": count, **({"duration": None} if workload.rate is not None else {})}
@@ -53,8 +55,16 @@ def _has_work(spec: Spec, trace: Trace) -> bool:
     return bool(compile_spec(spec, replace(trace, table=trace.table.slice(0, _FEW)))[1].background)
 
 
+def _length_s(trace: Trace) -> float | None:
+    """Return the time in which the requests of a trace are issued; None: it is not known."""
+    return float(trace.arrival_s[-1]) if trace.pacing.loop == "open" else trace.pacing.duration_s
+
+
 def _in_time_of(trace: Trace, longer: Trace) -> Trace:
     """Return a longer trace with arrivals in the time of the other one."""
-    arrival_s = longer.arrival_s * (float(trace.arrival_s[-1]) / float(longer.arrival_s[-1]))
+    length_s, count = _length_s(trace) or 0.0, len(longer)
+    if trace.pacing.loop != "open":
+        return at_times(longer, np.arange(count), (np.arange(count) + 0.5) * (length_s / count))
+    arrival_s = longer.arrival_s * (length_s / float(longer.arrival_s[-1]))
     column = longer.table.column_names.index("arrival_s")
     return replace(trace, table=longer.table.set_column(column, "arrival_s", pa.array(arrival_s)))

@@ -59,6 +59,21 @@ def background_servers(network: Network, requests: Requests, stretch: Stretch) -
     return busy
 
 
+def has_lasting_workers(network: Network, requests: Requests, stretch: Stretch) -> bool:
+    """Return whether several workers have work throughout a stretch.
+
+    As queues grow, they get ever fewer turns, so a run that is too short to show long queues has more of their work.
+    """
+    last_s = min(stretch[1], float(requests.arrival_s.max(initial=0.0)))
+    return any(
+        network.stations[k].role == WORKERS and network.stations[k].servers > 1
+        for load in requests.background
+        if load.from_s <= stretch[0] and load.until_s >= last_s
+        for visit in network.routes[load.route].visits
+        for k in stations_of(network, visit.station)
+    )
+
+
 def _takes_worker(network: Network, route: Route) -> bool:
     return any(network.stations[k].role == WORKERS for v in route.visits for k in stations_of(network, v.station))
 

@@ -26,7 +26,7 @@ from sim.demands.run_end import compile_until_end, latest_end_s
 from sim.demands.service_demands import Demands, LeastDemands, MeanDemands
 from sim.engine.outcome import Floats
 from sim.saturation.even_sample import Kinds
-from sim.saturation.network_stretches import WHOLE, Stretch, background_servers, stretches_of
+from sim.saturation.network_stretches import WHOLE, Stretch, background_servers, has_lasting_workers, stretches_of
 from sim.saturation.stable_rate import RateLimit, pools_of, repeats, tried
 from sim.saturation.warm import Warm, bound_of, warm_at_saturation
 from traces.random_streams import stream_id, uniforms
@@ -88,6 +88,8 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
             if limit is not None and not is_known:
                 issued, warming = (trace, 0) if warm is None else (warm.trace, warm.settling.first)
                 limit = tried(spec, issued, network, requests, limit, warming)
+                if limit.bound == "at" and has_lasting_workers(network, requests, stretch):
+                    limit = replace(limit, bound="at least")
             if limit is not None and warm is not None:
                 limit = replace(
                     limit, is_warm=True, bound=bound_of(warm.settling) if limit.bound == "at" else limit.bound

@@ -62,7 +62,8 @@ def warm_at_saturation(spec: Spec, trace: Trace, end_s: float, limit_of: LimitOf
         issued = at_rate(Trace(trace.table.slice(0, rows), trace.pacing), rate_ops)
         network, requests = compile_spec(spec, issued, end_s, saturated=True)
         role, ops = limit_of(network, requests.after(rows // 2))
-        if rows == len(trace) and (math.isinf(ops) or abs(math.log(ops / rate_ops)) <= _SAME):
+        is_same = math.isinf(ops) or (math.isfinite(rate_ops) and abs(math.log(ops / rate_ops)) <= _SAME)
+        if rows == len(trace) and is_same:
             break
         rate_ops = ops
     settling = settling_of(work_s(network, requests, role))

@@ -94,8 +94,10 @@ def saturation_of(
         return measured if measured.utilization >= FULL and is_less and not fails else by_demand
     # A closed loop shows that a rate can be served; failed requests show nothing.
     is_served = present_ops <= completed_ops and by_demand.capacity_ops < served_ops
-    is_settled = not by_demand.is_warm or measured.utilization >= BUSY  # with empty caches, requests do more work
-    contradicts = not fails and is_settled and measured.capacity_ops < _CONTRADICTS * by_demand.capacity_ops
+    # There is more work in the run than in the long run if caches are empty, or if workers get fewer turns later.
+    has_more_work = by_demand.is_warm or by_demand.bound == "at least"
+    is_evidence = not fails and (measured.utilization >= FULL or not has_more_work)
+    contradicts = is_evidence and measured.capacity_ops < _CONTRADICTS * by_demand.capacity_ops
     return measured if contradicts or (is_served and not fails) else by_demand
 
 
