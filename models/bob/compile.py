@@ -18,9 +18,9 @@ from models.bob.spec import BobSpec
 from models.bob.stations import Stations, slowdowns
 from models.devices.hdd_scheduling import HddQueue, hdd_queue
 from models.network.demand_sheet import Requests
+from models.network.distinct_rows import kinds_of_rows
 from models.network.network import Network
 from models.shared.background import with_background
-from traces.distinct_rows import kinds_of_rows
 from traces.operations import GET, OPS, Op
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace

@@ -30,6 +30,7 @@ from models.minio.spec.faults import MinioHostDown, RackDown, slowdowns
 from models.minio.spec.release import has_xl_meta
 from models.minio.spec.spec import MinioSpec
 from models.network.demand_sheet import Cycle, Requests
+from models.network.distinct_rows import distinct_rows
 from models.network.network import Network
 from models.network.route import Route
 from models.network.scenario import Action
@@ -39,7 +40,6 @@ from models.shared.links import acknowledged_rounds
 from models.shared.multipart import SubRoutes, in_parts
 from models.shared.recent import Recent
 from models.shared.work import with_works
-from traces.distinct_rows import distinct_rows
 from traces.operations import LIST, OPS, PUT, rows_that
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace

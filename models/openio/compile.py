@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from models.devices.hdd_scheduling import HddQueue, hdd_queue
 from models.network.demand_sheet import Requests
+from models.network.distinct_rows import kinds_of_rows
 from models.network.network import Network
 from models.network.placement import containers_of
 from models.openio.faults import epochs_of
@@ -21,7 +22,6 @@ from models.openio.routes import Kind, Routes
 from models.openio.spec import OpenioSpec
 from models.openio.stations import Stations
 from models.shared.background import with_background
-from traces.distinct_rows import kinds_of_rows
 from traces.operations import GET, OPS, PUT, S3
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from models.devices.hdd_scheduling import HddQueue, hdd_queue
 from models.network.demand_sheet import Requests
+from models.network.distinct_rows import kinds_of_rows
 from models.network.network import Network
 from models.network.placement import containers_of
 from models.shared.background import with_background
@@ -26,7 +27,6 @@ from models.swift.maintenance import with_maintenance
 from models.swift.requests.large_objects import LargeObjects
 from models.swift.requests.routes import MOST_SINGLE_ACCESSES, Kind
 from models.swift.spec.spec import SwiftSpec
-from traces.distinct_rows import kinds_of_rows
 from traces.operations import COPY, DELETE, GET, LIST, OPS, PUT, rows_that
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace

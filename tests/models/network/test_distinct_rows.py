@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from traces.distinct_rows import distinct_rows, kinds_of_rows
+from models.network.distinct_rows import distinct_rows, kinds_of_rows
 
 ANY = st.one_of(st.integers(0, 3), st.integers(-(2**63), 2**63 - 1))
 
