@@ -33,7 +33,9 @@ def _stored(spec: MinioSpec) -> Stored:
 
 
 def holding(spec: MinioSpec, objects: float) -> MinioSpec:
-    """Return the spec with another number of objects."""
+    """Return the spec with another number of objects; one that says nothing of any stays so without any."""
+    if objects <= 0 and spec.stored is None:
+        return spec
     return spec.model_copy(update={"stored": _stored(spec).model_copy(update={"objects": max(objects, 1.0)})})
 
 
@@ -62,7 +64,8 @@ def fill_fraction(spec: MinioSpec) -> float:
 
 def state(spec: MinioSpec, trace: Trace) -> dict[str, float]:
     """Return the figures of the state, each of the pool in which it is greatest."""
-    spec = holding(spec, _stored(spec).objects)
+    objects = spec.stored.objects if spec.stored is not None else 0.0
+    spec = holding(spec, max(objects, 1.0))
     reads = [reads_of(spec, number, pool) for number, pool in _pools(spec)]
     worst = max(reads, key=lambda each: sum(each.found))
     needed = [metadata_of(spec, p).bytes_each * objects_of_drive(spec, n, p) * p.drives.count for n, p in _pools(spec)]
@@ -71,8 +74,8 @@ def state(spec: MinioSpec, trace: Trace) -> dict[str, float]:
         buckets = spec.workload.total_buckets
         scans = [visited_s(spec, buckets, number, pool) / _DAY_S for number, pool in _pools(spec)]
     return {
-        "objects": _stored(spec).objects,
-        "fill_fraction": fill_fraction(spec),
+        "objects": objects,
+        "fill_fraction": fill_fraction(spec) if objects else 0.0,
         "memory_bytes": max(needed),
         "reads_per_lookup": sum(worst.found),
         "folder_miss_fraction": max(worst.folders, default=0.0),
@@ -142,7 +145,7 @@ def knob(spec: MinioSpec, limit: str) -> Knob | None:
 GROWTH = Growth[MinioSpec](
     objects=lambda spec: spec.stored.objects if spec.stored is not None else 0.0,
     object_bytes=lambda spec, trace: float(_stored(spec).object_size),
-    has_object_size=lambda spec: spec.stored is not None,
+    has_object_size=lambda spec: True,  # that of the workload if it is not given
     with_object_size=with_object_size,
     holding=holding,
     grown=holding,

@@ -37,6 +37,12 @@ WORKLOAD: dict[str, Any] = {
 }
 DISK: dict[str, Any] = {"store": "fifo-disk", "network": {"latency": WAY_S}, "disk": {"read": READ_S, "write": "6ms"}}
 MINIO: dict[str, Any] = {"store": "minio", "hosts": {"cores": 1, "cpu": {"GET": "4ms"}}, "drives": {"read": "2ms"}}
+SWIFT: dict[str, Any] = {
+    "store": "swift",
+    "proxies": {"cpu": {"GET": "4ms"}},
+    "hosts": {"cpu": {"GET": "1ms"}},
+    "drives": {"count": 3, "read": "2ms"},
+}
 CEPH: dict[str, Any] = {
     "store": "ceph",
     "osd": {"read": "0.3ms"},
@@ -182,15 +188,15 @@ def test_a_failure_is_one_of_the_store_s(name, tmp_path, capsys):
     [
         ("fifo-disk", ["failures", "gateway"], "a fifo-disk store has no gateway; allowed are slow-drive"),
         ("caching-proxy", ["failures", "gateway"], "a caching-proxy store has no gateway; allowed are slow-drive"),
-        ("minio", ["timeline", "--objects", "1..9"], "store caching-proxy on minio: its model has no growth"),
-        ("minio", ["plan", "--growth", "objects"], "store caching-proxy on minio: its model has no growth"),
+        ("swift", ["timeline", "--objects", "1..9"], "store caching-proxy on swift: its model has no growth"),
+        ("swift", ["plan", "--growth", "objects"], "store caching-proxy on swift: its model has no growth"),
     ],
 )
 def test_what_a_model_does_not_say_is_named_in_one_line(name, arguments, said, tmp_path, capsys):
     command, *more = arguments
     (tmp_path / "objects").write_text("months: 3\nobjects: {per_month: 10}\n")
     more = [str(tmp_path / part) if part == "objects" else part for part in more]
-    data = STORES[name]() if name in STORES else proxy(MINIO)
+    data = STORES[name]() if name in STORES else proxy(SWIFT)
     data["workload"] |= {"operations": None, "duration": "20s"}
     code, _, err = tailcast(capsys, command, written(tmp_path, data), *more)
     assert code == 2

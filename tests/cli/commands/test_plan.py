@@ -200,10 +200,10 @@ def test_mistakes_are_one_line(capsys, files, arguments, said):
     assert said in err
 
 
-def test_growth_that_does_not_fit_is_one_line(capsys, files):
-    code, _, err = tailcast(capsys, str(files[0]), "--growth", str(GROWTH))
+def test_growth_that_does_not_fit_is_one_line(capsys):
+    code, _, err = tailcast(capsys, str(EXAMPLES / "swift" / "criterion.yaml"), "--growth", str(GROWTH))
     assert code == 2
-    assert "store minio: its model has no growth" in err
+    assert "store swift: its model has no growth" in err
 
 
 @pytest.mark.browser

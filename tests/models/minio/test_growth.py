@@ -81,7 +81,8 @@ def test_memory_is_the_knob_of_metadata() -> None:
 
 def test_the_size_of_objects_follows_from_the_workload() -> None:
     spec = cluster(stored=None, scanner={})
-    assert GROWTH.objects(spec) == 0 and not GROWTH.has_object_size(spec)
+    assert GROWTH.objects(spec) == 0 and GROWTH.holding(spec, 0) == spec
+    assert GROWTH.state(spec, generate(spec.workload, 0))["fill_fraction"] == 0
     assert GROWTH.object_bytes(spec, generate(spec.workload, 0)) == 256_000
     grown = GROWTH.grown(spec, 5e6)
     assert grown.stored is not None and (grown.stored.objects, grown.stored.object_size) == (5e6, 256_000)

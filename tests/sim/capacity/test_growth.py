@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from models.ceph.spec.spec import CephSpec
 from models.shared.prices import cost
-from models.store import spec_of
+from models.store import load_spec, spec_of
 from sim.capacity.growth import Growth, UncertainNumber, check_growth, likely, read_growth, scenarios, spec_at
 from tests.ceph_clusters import WITH_DB, ceph
 from tests.paths import EXAMPLES
@@ -130,7 +130,7 @@ def test_mistakes_name_the_field(change, said):
 @pytest.mark.parametrize(
     ("store", "change", "said"),
     [
-        (spec_of(minio(), "spec"), {}, "objects: store minio: its model has no growth"),
+        (load_spec(EXAMPLES / "swift" / "criterion.yaml"), {}, "objects: store swift: its model has no growth"),
         (ceph("workload.rate=10/s"), {"rate": None, "clients": {"growth": 0.1}}, "has no clients"),
         (ceph(), {"rate": {"growth": 0.1}}, "rate.now: is missing"),
         (ceph("workload.keys=write_once_read_once"), {}, "need a closed loop"),

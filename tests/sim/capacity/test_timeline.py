@@ -26,7 +26,6 @@ from tests.browser import CHROMIUM, WIDTHS, opened
 from tests.cli.pages.test_report import header_of
 from tests.paths import EXAMPLES
 from tests.runs import run_of
-from tests.specs import minio
 from traces.errors import InputError
 from traces.spec.spec_file import override
 from traces.workload.generate import generate
@@ -186,8 +185,8 @@ def test_plans_that_cannot_be_are_refused(wrong, said):
 
 
 def test_a_store_without_growing_state_is_refused():
-    with pytest.raises(InputError, match="store minio: its model has no growth"):
-        timeline(spec_of(minio(), "minio"), PLAN)
+    with pytest.raises(InputError, match="store swift: its model has no growth"):
+        timeline(load_spec(EXAMPLES / "swift" / "criterion.yaml"), PLAN)
 
 
 # Growth
@@ -369,10 +368,10 @@ def test_mistakes_are_one_line(capsys, arguments, said):
 
 
 def test_a_store_that_does_not_grow_is_one_line(capsys):
-    example = EXAMPLE.parent.parent / "minio.yaml"
+    example = EXAMPLES / "swift" / "criterion.yaml"
     code, _, err = tailcast(capsys, str(example), "--objects", "1..2")
     assert code == 2
-    assert "store minio: its model has no growth" in err
+    assert "store swift: its model has no growth" in err
 
 
 def test_what_reshards_cost_is_drawn(found):
