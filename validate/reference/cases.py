@@ -283,6 +283,13 @@ CASES = (
         "ceph/rbd-quincy-r6615",
     ),
     Case(
+        "ceph-rbd-fastec-tentacle",
+        "Squid and Tentacle on one node with 8 OSDs, RBD with random blocks of 4 KiB on replicas and erasure codes, "
+        "without and with optimizations, fio on 16 volumes; ceph.io, Tentacle: fast EC performance updates, 2025",
+        0.2,
+        "ceph/rbd-fastec-tentacle",
+    ),
+    Case(
         "ceph-3vm-tentacle",
         "Ceph 20.2.4 on 3 virtual machines with one vCPU each, PUTs of 1 MiB with warp; "
         "github.com/Maaz-Ali-Baig/masters-thesis-s3-evaluation, 2026",
