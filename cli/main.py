@@ -33,8 +33,8 @@ except KeyboardInterrupt:  # imports take most of the time of a short command
 
 GROUPS = {
     "Start": {
-        "init": "Write a commented spec that says where each value is from: options, a site's files, or assumed.",
-        "answer": "Say how much a store takes, healthy and with failures, what limits it, and what would help.",
+        "init": "Write a commented spec of a store that says where each value is from: options, files, or assumed.",
+        "answer": "Say what a store takes, healthy and with failures, what limits it, and what would help.",
     },
     "Forecast": {
         "demo": "Fit a store's model to light loads, forecast a heavier one, and compare that with its measurement.",

@@ -66,7 +66,7 @@ def command(
     out: KeptOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say how much a store takes, healthy and with failures, what limits it, and what would help.
+    """Say what a store takes, healthy and with failures, what limits it, and what would help.
 
     Each result is followed by the command that shows its evidence.
 

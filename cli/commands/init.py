@@ -59,7 +59,7 @@ class _Stores(TyperGroup):
 
 app = typer.Typer(
     cls=_Stores,
-    help="Write a commented spec that says where each value is from: options, a site's files, or assumed.",
+    help="Write a commented spec of a store that says where each value is from: options, files, or assumed.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -67,7 +67,7 @@ app = typer.Typer(
 
 @app.callback()
 def _group() -> None:
-    """Write a commented spec that says where each value is from: options, a site's files, or assumed.
+    """Write a commented spec of a store that says where each value is from: options, files, or assumed.
 
     On a terminal it prompts for what is missing.
 
