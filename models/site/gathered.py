@@ -50,7 +50,7 @@ def _read(path: Path, readers: Sequence[Reader]) -> Read:
             continue
         try:
             return Read(path.name, reader.kind, reader.read(file), reader.rough)
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError, ZeroDivisionError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
             what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise InputError(f"{path}: looks like {reader.kind}, but is broken: {what}") from error
     kinds = ", ".join(reader.kind for reader in readers)

@@ -65,7 +65,8 @@ class Reader:
     Attributes:
         kind: what they are, such as ``lscpu -J``.
         detects: whether a file is of the kind, by its contents.
-        read: returns what a file says; raises ValueError, KeyError, TypeError or IndexError if it is broken.
+        read: returns what a file says; raises ValueError, or what broken data lead to: LookupError, TypeError,
+            AttributeError, ArithmeticError.
         rough: names of facts that another kind of file has more exactly.
     """
 

@@ -14,6 +14,7 @@ import yaml
 
 from models.site.reader import Facts, Found, Reader, SiteFile
 from models.site.uneven import even_hosts, mean_capacity
+from traces.spec.units import MOST_COUNT
 
 _ELLIPSIS = re.compile(r"\{(\d+)\.\.\.(\d+)\}")
 _VARIABLE = re.compile(r"^\s*(?:export\s+)?(MINIO_[A-Z_]+)=(.*)$", re.MULTILINE)
@@ -61,10 +62,16 @@ def read_info(file: SiteFile) -> Found:
 
 
 def _expanded(text: str) -> int:
-    """Return the number of names that a text with ellipses stands for."""
+    """Return the number of names that a text with ellipses stands for.
+
+    Raises:
+        ValueError: it stands for none, or for more than a cluster has.
+    """
     number = 1
     for first, last in _ELLIPSIS.findall(text):
         number *= int(last) - int(first) + 1
+    if not 0 < number <= MOST_COUNT:
+        raise ValueError(f"{text} stands for {number:,} names; allowed are 1 to {MOST_COUNT:,}")
     return number
 
 

@@ -360,6 +360,8 @@ def test_a_spec_follows_from_files(tmp_path, store, contents, more, expected):
         ("ceph", [{"bucket": "b", "usage": {}}], "no bucket of it has objects"),
         ("ceph", STATUS_JSON | {"pgmap": {"num_objects": "x"}}, "looks like ceph -s -f json, but is broken"),
         ("minio", {"status": "success", "info": {"servers": []}}, "looks like mc admin info --json, but is broken"),
+        ("minio", "MINIO_VOLUMES=/data{1...999999999}\n", "stands for 999,999,999 names; allowed are 1 to 100,000"),
+        ("minio", "MINIO_VOLUMES=/data{4...1}\n", "stands for -2 names"),
         ("minio", "MINIO_ROOT_USER=me\n", "it has neither volumes nor a storage class"),
         ("swift", RING.partition("Devices")[0], "it has no devices"),
         ("swift", TREE, "its kind is not recognised; read are swift-ring-builder, lscpu -J"),
