@@ -169,8 +169,8 @@ def test_every_program_has_a_tiny_run() -> None:
     assert TINY.keys() | LIVE.keys() == set(PROGRAMS)
 
 
-def test_the_readme_names_every_program_with_its_folder() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_docs_name_every_program_with_its_folder() -> None:
+    text = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
     for path in map(Path, PROGRAMS):
         at_top = path.parent == Path()
         named = f"`benchmarks/{path}`" if at_top else f"`{path.name}`"

@@ -1,4 +1,4 @@
-"""The README's commands, run in their order, as they stand."""
+"""The commands of the README and of docs/commands.md, run in their order, as they stand."""
 
 from __future__ import annotations
 
@@ -13,10 +13,17 @@ from cli.main import SUMMARIES, main
 from tests.paths import ROOT
 from validate.lab.minio import program
 
-README = (ROOT / "README.md").read_text()
+README, COMMANDS = ((ROOT / name).read_text() for name in ("README.md", "docs/commands.md"))
+
+
+def blocks_of(text: str, kind: str = "sh") -> list[str]:
+    """Return the fenced blocks of a page."""
+    return re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
 BLOCKS = [
     [shlex.split(line, comments=True)[1:] for line in block.splitlines() if line.startswith("tailcast ")]
-    for block in re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    for block in [*blocks_of(README), *blocks_of(COMMANDS)]
 ]
 ONLY_TABLES = shutil.ignore_patterns("*.py", "__pycache__")
 LIVE = [any(command[0] == "lab" for command in block) for block in BLOCKS]
@@ -49,6 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "docs").mkdir()
     shutil.copy(ROOT / "docs" / "scoreboard.csv", tmp_path / "docs")
     (tmp_path / "out").mkdir()
+    (tmp_path / "mine.yaml").write_text(blocks_of(README, "yaml")[0])
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -73,3 +81,17 @@ def test_commands_of_a_live_store_run_in_their_order(
 def test_every_command_is_shown() -> None:
     shown = {command[0] for block in BLOCKS for command in block} | {"demo"}
     assert shown == set(SUMMARIES)
+
+
+def test_the_minimal_spec_has_the_answer_that_the_readme_shows(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = BLOCKS[0][0]
+    with pytest.raises(SystemExit) as ended:
+        main(command)
+    printed = capsys.readouterr().out.splitlines()
+    assert not ended.value.code and blocks_of(README, "text")[0].splitlines() == printed[:2]
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.split()) < 1200
