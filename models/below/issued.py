@@ -40,8 +40,8 @@ class Issued:
         by: which requests of the layer issue them, shape (rows of its Trace,).
         starts: how many there are, of which sizes, and how many at a time, with the route `UNROUTED`.
         object_bytes: size of the object that each of them names; None: the bytes that it moves.
-        of_part: whether they are of an upload in parts before its completion, and leave no object of their own; a COPY
-            has a range then (UploadPartCopy).
+        of_part: whether they are of an upload in parts before its completion, and leave no object of their own, or read
+            a part of their object; a COPY (UploadPartCopy) and a GET have a range then.
     """
 
     op: Op
@@ -94,14 +94,14 @@ def issued_trace(trace: Trace, issued: Sequence[Issued]) -> IssuedTrace:
         object_bytes[mine] = size[mine] if each.object_bytes is None else each.object_bytes
     own = np.array([each.starts.own_keys for each in issued])[kind]
     ops = np.array([OPS.index(each.op) for each in issued], np.int64)[kind]
-    ranged = np.array([each.of_part and each.op == "COPY" for each in issued])[kind]
+    ranged = np.array([each.of_part and each.op in ("COPY", "GET") for each in issued])[kind]
     order = np.argsort(parent, kind="stable")
     columns = {
         "op": pa.DictionaryArray.from_arrays(pa.array(ops[order], pa.int32()), pa.array(OPS)),
         "key": _keys(trace.table.column("key"), parent[order], np.where(own, position + 1, 0)[order]),
         "size_bytes": pa.array(object_bytes[order]),
         "range_start_bytes": pa.array(np.zeros(len(parent), np.int64), mask=~ranged[order]),
-        "range_bytes": pa.array(object_bytes[order], mask=~ranged[order]),
+        "range_bytes": pa.array(size[order], mask=~ranged[order]),
     }
     table = trace.table.take(pa.array(parent[order]))
     table = table.drop_columns([name for name in ("target", "handle") if name in table.column_names])

@@ -44,8 +44,8 @@ def _issued(spec: JuiceFSSpec, kinds: list[Kind], route: NDArray[np.int32]) -> l
             starts = SubRequests(UNROUTED, count=count, size_bytes=size, parallel=_parallel(spec, op))
         else:
             starts = SubRequests(UNROUTED, spec.blocks.size, parallel=1 if op == "part" else _parallel(spec, op))
-        held = spec.blocks.size if op == "DELETE" else None
-        issued.append((fetch, Issued("GET" if op == "part" else op, by, starts, held)))
+        held = spec.blocks.size if op in ("DELETE", "part") else None
+        issued.append((fetch, Issued("GET" if op == "part" else op, by, starts, held, of_part=op == "part")))
     return issued
 
 

@@ -75,9 +75,11 @@ def rounds(spec: Any, trace: Trace) -> tuple[float, float]:
 
 
 def below(spec: Any, trace: Trace) -> Counter[tuple[str, int]]:
-    """The requests to the store below, by operation and bytes."""
+    """The requests to the store below, by operation and bytes, of the range if there is one."""
     found = issued_trace(trace, issues(spec, trace)).trace
-    return Counter(zip([OPS[k] for k in found.op.tolist()], found.size_bytes.tolist(), strict=True))
+    lengths = found.table.column("range_bytes").to_pylist()
+    sizes = [size if n is None else n for size, n in zip(found.size_bytes.tolist(), lengths, strict=True)]
+    return Counter(zip([OPS[k] for k in found.op.tolist()], sizes, strict=True))
 
 
 # Rounds: condition "attributes expired".
@@ -222,3 +224,11 @@ def test_an_upload_in_parts_is_merged_by_the_engine():
 
 
 assert fifo_disk.STORE.name == "fifo-disk"  # registered
+
+
+def test_a_read_of_a_part_of_a_block_is_a_range_of_it_in_the_store_below() -> None:
+    spec = juicefs(MINIO, "blocks.prefetch=0")
+    trace = requests([{"op": "READ", "key": "f", "size": 40 * MIB, "start": 9 * MIB, "length": 4 * KIB}])
+    found = issued_trace(trace, issues(spec, trace)).trace
+    assert [OPS[op] for op in found.op] == ["GET"] and found.size_bytes.tolist() == [4 * MIB]
+    assert found.table.column("range_bytes").to_pylist() == [4 * KIB] and found.transfer_bytes.tolist() == [4 * KIB]
