@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,7 @@ TINY = {
 
 LIVE = {
     "box/ceph_spill.py": ("ceph box", "--out out --size 0.1"),
+    "box/juicefs_box.py": ("minio juicefs box", "--out cells.csv --size 0.1"),
     "box/minio_garbage.py": ("minio", "--seconds 0.2"),
     "file_system_failures.py": ("minio s3fs", "s3fs --only 'mount killed' --seconds 1"),
     "file_system_accesses.py": ("box", "--out counts.csv --objects 50 --reads 5 --periods 0 --layout minio swift"),
@@ -134,12 +136,16 @@ def needed(what: str) -> None:
         "minio": lambda: [] if minio.find() else ["the MinIO server"],
         "ceph": ceph.PROGRAMS.missing,
         "swift": swift.PROGRAMS.missing,
-        "s3fs": lambda: [] if FILE_SYSTEMS["s3fs"].find() else ["s3fs"],
+        **{name: partial(_lacking_file_system, name) for name in FILE_SYSTEMS},
         "box": _lacking_for_a_box,
     }
     for name in what.split():
         if found := lacking[name]():
             pytest.skip(f"{', '.join(found)}: not there")
+
+
+def _lacking_file_system(name: str) -> list[str]:
+    return [] if FILE_SYSTEMS[name].find() else [name]
 
 
 def _lacking_for_a_box() -> list[str]:
