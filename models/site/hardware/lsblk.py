@@ -56,14 +56,10 @@ def _drives(devices: list[Mapping[str, Any]]) -> Iterator[Drive]:
 
 
 def read(file: SiteFile) -> Found:
-    """Return number, kind and capacity of the data drives: the most frequent ones; fewer flash drives are databases'.
-
-    Raises:
-        ValueError: no drive is left without the system.
-    """
+    """Return number, kind and capacity of the data drives: the most frequent ones; fewer flash drives are databases'."""
     counts = Counter(_drives(file.fields["blockdevices"]))
     if not counts:
-        raise ValueError("it has no drive without the system on it")
+        return Found({}, ("each drive has the system on it, so none is taken as a data drive",))
     of_kind = Counter[str]()
     for drive, count in counts.items():
         of_kind[drive.kind] += count

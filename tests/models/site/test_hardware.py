@@ -118,6 +118,11 @@ def test_drives_with_the_system_and_unknown_kinds_are_left_out(tmp_path):
     assert "does not say which drives are hard disks" in found.found.notes[0]
 
 
+def test_a_host_with_a_system_drive_only_has_no_data_drives(tmp_path):
+    (found,) = read(tmp_path, {"blockdevices": [SYSTEM]})
+    assert not found.found.facts and "each drive has the system on it" in found.found.notes[0]
+
+
 def test_fio_gives_the_figures_of_a_drive(tmp_path):
     (found,) = read(tmp_path, FIO)
     facts = found.found.facts
@@ -173,7 +178,6 @@ def test_contradictions_are_named(tmp_path):
         ("hosts: 5", "its kind is not recognised"),
         ('{"lscpu": []}', "looks like lscpu -J, but is broken: 'CPU(s)' is missing"),
         ('{"lscpu": [{"field": "CPU(s):", "data": "many"}]}', "looks like lscpu -J, but is broken"),
-        ({"blockdevices": [SYSTEM]}, "it has no drive without the system on it"),
         ({"blockdevices": [disk("sdb", "large")]}, "size is 'large'"),
         ("Settings for eth0:\n\tSpeed: Unknown!\n", "the link has no rate: Speed: Unknown!"),
         ({**IPERF3, "error": "unable to connect"}, "iperf3 says: unable to connect"),
