@@ -56,7 +56,7 @@ def _drives(devices: list[Mapping[str, Any]]) -> Iterator[Drive]:
 
 
 def read(file: SiteFile) -> Found:
-    """Return number, kind and capacity of the data drives: the most frequent ones; fewer flash drives are databases'."""
+    """Return number, kind and capacity of the data drives, which are the most frequent ones."""
     counts = Counter(_drives(file.fields["blockdevices"]))
     if not counts:
         return Found({}, ("each drive has the system on it, so none is taken as a data drive",))
