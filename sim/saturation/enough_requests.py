@@ -64,7 +64,7 @@ def _in_time_of(trace: Trace, longer: Trace) -> Trace:
     """Return a longer trace with arrivals in the time of the other one."""
     length_s, count = _length_s(trace) or 0.0, len(longer)
     if trace.pacing.loop != "open":
-        return at_times(longer, np.arange(count), (np.arange(count) + 0.5) * (length_s / count))
+        return at_times(longer, np.arange(count), (np.arange(count, dtype=np.float64) + 0.5) * (length_s / count))
     arrival_s = longer.arrival_s * (length_s / float(longer.arrival_s[-1]))
     column = longer.table.column_names.index("arrival_s")
     return replace(trace, table=longer.table.set_column(column, "arrival_s", pa.array(arrival_s)))
