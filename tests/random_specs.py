@@ -17,16 +17,18 @@ from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import annotated_types as limits
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 from pydantic.fields import FieldInfo
 
-from models.store import Spec, compile_spec, spec_of
+from models.network.descendants import mean_descendants
+from models.store import Spec, compile_spec, spec_of, store_named
 from tests.paths import EXAMPLES, SPECS
 from traces.errors import InputError
 from traces.known_names import known_names
 from traces.spec.field_notes import Basis, Unit, note_of
 from traces.spec.fit_bounds import Fit
 from traces.spec.spec_file import load_mapping
+from traces.spec.units import Bytes
 from traces.workload.generate import generate
 
 Mapping = dict[str, Any]
@@ -37,13 +39,13 @@ PACING = ("rate", "clients", "think_time", "stagger", "duration", "operations", 
 _SLOW = ("nvme-quincy", "32x8", "nvme32", "bob/cluster", "210-filestore", "112-hdd", "rocksdb", "mysql", "hdd-4x4",
          "swift/cluster", "nvme-8x8", "hdd-quincy", "nvme-squid", "openio/cluster",
          "openio/2019-servers")  # fmt: skip
-_HUGE = ("reference/posix",)  # thousands of requests for each operation: never taken
-_WITH_STATE = ("juicefs", "s3fs")
-"""Stores whose caches are empty and whose names are unknown at first, so that what is served depends on how long a run
-lasts: there is no rate at saturation of a short one."""
-_FIRST = ("bob", "ceph", "minio", "swift")
+_HUGE = ("reference/posix", "s3fs/posix", "s3fs/ranges")  # hundreds of requests for each operation: never taken
+_MOST_STARTED = 30.0  # mean number of sub-requests of a request
+_FIRST, _LATER = ("bob", "ceph", "minio", "swift"), {"openio": 1 / 5, "juicefs": 1 / 20, "s3fs": 1 / 60}
+"""Stores that are drawn equally often, and the fractions of the others: layers take longer to compile."""
+_LARGEST_OF_LAYERS = 8 << 20  # bytes, of a component of object sizes
 _RARELY = 0.05  # how often an example is taken that takes long to compile
-_KEPT = {"store", "kind", "faults", "prices", "assumed", "groups", "preset", "release", "access", "below"}
+_KEPT = {"store", "kind", "faults", "prices", "assumed", "groups", "preset", "release", "access"}
 _KEPT |= {"timeout", "retry", "hedge"}
 _MOST = {"count": 16, "machines": 4, "processes": 4, "osds_per_drive": 4, "pg_num": 4096, "reorder_depth": 128}
 _GREATEST = {"cv": 5.0}  # of object sizes, which nothing else limits; as of service times that can be fitted
@@ -51,6 +53,7 @@ _FACTORS = (0.25, 0.5, 0.8, 1.25, 2.0, 4.0)
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)(.*)")
 _BY_UNIT = {"s": (1e-5, 2e-2), "B": (4096, 4 << 20), "B/s": (1e8, 5e9), "1/s": (1.0, 300.0), "s/B": (1e-11, 1e-8)}
 _TRIES, _DEEPEST = 60, 5
+_BYTES = TypeAdapter[int](Bytes)
 
 
 @dataclass(frozen=True)
@@ -106,8 +109,7 @@ def examples() -> tuple[tuple[str, Mapping], ...]:
     found = []
     for path in SPECS:
         data = load_mapping(path)
-        is_taken = data.get("store") not in _WITH_STATE and not any(part in str(path) for part in _HUGE)
-        if {"store", "workload"} <= data.keys() and is_taken:
+        if {"store", "workload"} <= data.keys() and not any(part in str(path) for part in _HUGE):
             found.append((str(path.relative_to(EXAMPLES)), data))
     return tuple(found)
 
@@ -129,10 +131,10 @@ def random_spec(seed: int) -> RandomSpec:
 
 
 def _store_of(seed: int, rng: Random) -> str:
-    """Draw a store, each with the same probability; a later one leaves the specs of all other seeds as they were."""
-    store, later = rng.choice(_FIRST), sorted({data["store"] for _, data in examples()} - set(_FIRST))
-    for count, each in enumerate(later, len(_FIRST) + 1):
-        if Random(f"{seed} {each}").random() < 1 / count:
+    """Draw a store; a later one leaves the specs of all other seeds as they were."""
+    store = rng.choice(_FIRST)
+    for each, fraction in _LATER.items():
+        if Random(f"{seed} {each}").random() < fraction:
             store = each
     return store
 
@@ -148,6 +150,10 @@ def _derived(seed: int, rng: Random, name: str, data: Mapping) -> RandomSpec:
                 part.pop(field, None)
         if isinstance(part.get("keys"), dict) and part["keys"].get("kind") == "write_once_read_once":
             part["keys"] = {"kind": "uniform", "count": 100_000}
+        is_mixture = "below" in data and isinstance(part["object_size"], dict)
+        for component in part["object_size"].get("components", ()) if is_mixture else ():
+            if isinstance(component["size"], str):
+                component["size"] = min(_BYTES.validate_python(component["size"]), _LARGEST_OF_LAYERS)
     client = data.get("client") or {}
     for field in ("timeout", "retry", "hedge"):
         client.pop(field, None)
@@ -174,7 +180,9 @@ def _compile(made: RandomSpec) -> None:
         pacings.append({"clients": made.clients, "operations": 20, "duration": 0.2})
     for pacing in pacings:
         spec = made.spec(pacing, policies=True, faults=made.faults_in(0.1))
-        compile_spec(spec, generate(spec.workload, 0))
+        network, requests = compile_spec(spec, generate(spec.workload, 0))
+        if network.has_sub_requests and mean_descendants(network, requests.route, requests.size_bytes) > _MOST_STARTED:
+            raise InputError("too many sub-requests for thousands of simulations")
 
 
 def _merged(below: Mapping, above: Mapping) -> Mapping:
@@ -236,6 +244,8 @@ def _change(data: Mapping, root: type[BaseModel], rng: Random) -> str:
     place, model, path = data, root, ()
     while True:
         names = [name for name in model.model_fields if name not in _KEPT and (path or name != "workload")]
+        if path == ("below",):
+            names.remove("workload")
         if path in ((), ("workload",)):
             names = [name for name in [*names, *(["workload"] if not path else [])] if name not in PACING]
         present = [name for name in names if place.get(name) is not None]
@@ -245,6 +255,9 @@ def _change(data: Mapping, root: type[BaseModel], rng: Random) -> str:
         field, path = model.model_fields[name], (*path, name)
         value = place.get(name)
         inner = [each for each in _members(field.annotation) if _is_model(each)]
+        if name == "below":
+            place, model = value, store_named(value["store"]).Spec
+            continue
         if isinstance(value, dict) and inner and name not in ("object_size", "keys"):
             inner = [each for each in inner if _kind_of(each) in (None, value.get("kind"))] or inner
             place, model = value, inner[0]

@@ -269,11 +269,11 @@ def at_a_time(network: Network, requests: Routed, most: int) -> int:
     """Return how many of these requests to draw at a time: at most `most`, fewer if they have many descendants."""
     if not network.has_sub_requests:
         return most
-    mean = _mean_descendants(network, requests.route, requests.size_bytes)
+    mean = mean_descendants(network, requests.route, requests.size_bytes)
     return max(1, min(most, int(_EACH * most / max(mean, 1.0))))
 
 
-def _mean_descendants(network: Network, route: NDArray[np.int32], size_bytes: NDArray[np.int64]) -> float:
+def mean_descendants(network: Network, route: NDArray[np.int32], size_bytes: NDArray[np.int64]) -> float:
     """Return the approximate mean number of descendants of requests with these routes and sizes."""
 
     def of(k: int, sizes: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -56,7 +56,15 @@ def test_exclusions_are_narrow() -> None:
 
 def test_random_specs_are_of_all_kinds() -> None:
     made = [random_spec(seed) for seed in range(100)]
-    assert Counter(each.data["store"] for each in made).keys() == {"minio", "ceph", "swift", "bob", "openio"}
+    assert Counter(each.data["store"] for each in made).keys() == {
+        "minio",
+        "ceph",
+        "swift",
+        "bob",
+        "openio",
+        "juicefs",
+        "s3fs",
+    }
     assert len({each.name for each in made}) > 20
     changed = {change.partition(":")[0] for each in made for change in each.changes}
     assert len(changed) > 80
