@@ -296,7 +296,13 @@ def main(args: list[str]) -> None:
     """Measure, and write a row for each kind of request."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="CSV file to which rows are appended")
-    parser.add_argument("--objects", type=int, nargs="+", default=[100_000, 1_000_000], help="objects stored before")
+    parser.add_argument(
+        "--objects",
+        type=int,
+        nargs="+",
+        default=[100_000, 1_000_000],
+        help="objects stored before (default: 100000 1000000)",
+    )
     parser.add_argument("--file-system", nargs="+", choices=tuple(MAKE), default=["xfs"], help="(default: xfs)")
     parser.add_argument("--layout", nargs="+", choices=tuple(LAYOUTS), default=list(LAYOUTS), help="(default: all)")
     parser.add_argument("--reads", type=int, default=1000, help="reads and DELETEs of each kind (default: 1000)")
