@@ -303,8 +303,12 @@ def main(args: list[str]) -> None:
         default=[100_000, 1_000_000],
         help="objects stored before (default: 100000 1000000)",
     )
-    parser.add_argument("--file-system", nargs="+", choices=tuple(MAKE), default=["xfs"], help="(default: xfs)")
-    parser.add_argument("--layout", nargs="+", choices=tuple(LAYOUTS), default=list(LAYOUTS), help="(default: all)")
+    parser.add_argument(
+        "--file-system", nargs="+", choices=tuple(MAKE), default=["xfs"], help="file systems (default: xfs)"
+    )
+    parser.add_argument(
+        "--layout", nargs="+", choices=tuple(LAYOUTS), default=list(LAYOUTS), help="files of an object (default: all)"
+    )
     parser.add_argument("--reads", type=int, default=1000, help="reads and DELETEs of each kind (default: 1000)")
     parser.add_argument(
         "--periods", type=int, default=3, help="times that PUTs are written back (default: 3); 0: one PUT"
