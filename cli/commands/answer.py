@@ -52,7 +52,7 @@ def command(
     ] = None,
     requests: Annotated[
         int, typer.Option("--requests", min=1000, max=10_000_000, help="Number of requests of each simulation.")
-    ] = 3000,
+    ] = 10_000,
     replications: Annotated[
         int, typer.Option("--replications", min=2, help="Replications of each simulation of a search.")
     ] = 3,

@@ -6,7 +6,6 @@ sets, `epochs.py` and `faults.py` what fails.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -27,7 +26,6 @@ from models.minio.requests.request import BASIC, Kind
 from models.minio.requests.routes import Builder
 from models.minio.requests.shard_accesses import reads, visits_of, writes
 from models.minio.spec.faults import MinioHostDown, RackDown, slowdowns
-from models.minio.spec.release import has_xl_meta
 from models.minio.spec.spec import MinioSpec
 from models.network.demand_sheet import Cycle, Requests
 from models.network.distinct_rows import distinct_rows
@@ -97,7 +95,7 @@ def compile(spec: MinioSpec, trace: Trace, waiting: float | None = None) -> tupl
     """
     if waiting is None:
         return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace))
-    spec, buckets = _at_depth(spec, min(waiting, _most_waiting(spec, trace))), spec.workload.total_buckets
+    spec, buckets = _at_depth(spec, waiting), spec.workload.total_buckets
     # Without what shapes no cluster, so that variants of a workload share theirs.
     shape = spec.model_copy(update=dict.fromkeys(_SHAPELESS)), buckets
     cluster = _CLUSTERS.of(shape, lambda: Cluster(*shape))
@@ -111,24 +109,10 @@ def compile(spec: MinioSpec, trace: Trace, waiting: float | None = None) -> tupl
 def hdd_queue_of(spec: MinioSpec, trace: Trace) -> HddQueue:
     """Return the queues of the hard disks.
 
-    A request waits for the drives of a set, a LIST for all drives. Reads that caches answer are counted. A disk serves
-    all that it has before the flush of a commit in its queue, so it chooses among the accesses between two commits.
+    A request waits for the drives of a set, a LIST for all drives. Reads that caches answer are counted.
     """
     accesses = np.where(trace.op == LIST, spec.total_drives, spec.layout.size).astype(np.float64)
-    queue = hdd_queue([drives for _, drives, _ in spec.layouts], trace, accesses, spec.total_drives)
-    return replace(queue, deepest=min(queue.deepest, _most_waiting(spec, trace)))
-
-
-def _most_waiting(spec: MinioSpec, trace: Trace) -> float:
-    """Return the mean number of accesses to a drive for each commit in its queue, which is one of them."""
-    writes = rows_that(trace.op, "creates")
-    count = float(writes.sum())
-    if spec.drives.commit_in != "queue" or not count:
-        return math.inf
-    inline = -(-trace.size_bytes[writes] // spec.data_shards) <= spec.inline_bytes
-    commits = np.where(inline, 1, 2 if has_xl_meta(spec.release) else 1)
-    accesses = np.where(inline, 1, 2) + commits
-    return float(accesses.sum() + len(trace) - count) / float(commits.sum())
+    return hdd_queue([drives for _, drives, _ in spec.layouts], trace, accesses, spec.total_drives)
 
 
 def _at_depth(spec: MinioSpec, waiting: float) -> MinioSpec:

@@ -57,11 +57,11 @@ def test_the_headroom_of_hard_disks_is_the_same_at_each_load(capsys):
     case = str(CASES / "headroom-hdd.yaml")
     for rate in (10, 25, 50):
         stated = said(capsys, "simulate", case, "--set", f"workload.rate={rate}/s")
-        assert rates(stated) == {25.7}, rate
-    assert rates(said(capsys, "bounds", case)) == {25.7}
+        assert rates(stated) == {46.6}, rate
+    assert rates(said(capsys, "bounds", case)) == {46.6}
     more = ["workload.rate=90/s", "workload.duration=300s", "client.timeout=null"]
     served = verdict(capsys, CASES / "headroom-hdd.yaml", *more)
-    assert served["served_ops"] == pytest.approx(25.7, rel=0.03)
+    assert served["served_ops"] == pytest.approx(46.6, rel=0.03)
 
 
 def test_a_scanner_that_is_off_says_so_and_a_faster_one_makes_drives_busier(capsys):

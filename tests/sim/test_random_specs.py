@@ -18,11 +18,17 @@ from tests.profiles import NIGHTLY
 from tests.random_specs import PACING, Mapping, RandomSpec, examples, random_spec
 
 COUNT = int(os.environ.get("TAILCAST_SPECS", 3_000 if NIGHTLY else 200))
+LONG = (80, 117)
+"""Seeds of s3fs, whose sub-requests take minutes."""
+SEEDS = range(COUNT + (not NIGHTLY) * sum(seed < COUNT for seed in LONG))
 NAMES = tuple(PROPERTIES)
 MOST_UNKNOWN = 0.05
 """Greatest fraction of the specs without a rate at saturation."""
 MOST_EXCLUDED = 0.05
 """Greatest fraction of the specs that a property excludes by a named condition."""
+
+
+_nightly = pytest.mark.nightly("they take minutes; files of JuiceFS have the same kinds of requests and caches")
 
 
 @lru_cache(maxsize=200)
@@ -31,7 +37,9 @@ def subject_of(seed: int) -> Subject:
     return Subject(random_spec(seed))
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(seed, marks=_nightly if seed in LONG and not NIGHTLY else ()) for seed in SEEDS]
+)
 def test_no_forecast_contradicts_a_run_or_itself(seed: int) -> None:
     subject = subject_of(seed)
     checked = NAMES if NIGHTLY else NAMES[seed % len(NAMES) :][:1]

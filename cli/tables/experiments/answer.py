@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from cli.tables.experiments.find import best_found, estimate, failing_opening, figure_of, shown
 from cli.tables.experiments.plan import found as plan_found
+from cli.tables.forecast.steadiness import unsettled_lines
 from cli.tables.forecast.uncertainty import range_text
 from cli.tables.forecast.verdict import verdict_line
 from cli.words import LABELS, number, percent, seconds
@@ -73,6 +74,7 @@ def answer_lines(result: Answer, asked: Asked) -> Iterator[Line]:
     """Yield the results."""
     goal = f"max {RATE}"
     yield Line(_limit("Healthy", result.healthy), asked.command("find", goal, *asked.objectives, sets=result.sets))
+    yield from _short(result.healthy)
     yield from _first(result.healthy)
     for text, limit in result.failing.items():
         if isinstance(limit, Refused):
@@ -81,6 +83,7 @@ def answer_lines(result: Answer, asked: Asked) -> Iterator[Line]:
         failing = ("--with-failure", text)
         command = asked.command("find", goal, *asked.objectives, *failing, sets=result.sets)
         yield Line(_limit(f"With {text} down", limit), command)
+        yield from _short(limit)
     yield from _growth(result, asked)
     yield from _hedging(result, asked)
     yield from _changes(result.changes, asked, result.slos)
@@ -100,6 +103,14 @@ def _limit(when: str, limit: FoundLimit) -> str:
     meets, violates = limit.sure.meets, limit.sure.violates
     between = f"; between {shown(limit, meets)} and {shown(limit, violates)} for sure" if meets and violates else ""
     return f"{when}: up to {estimate(limit)} meets {objectives}{figures}{between}."
+
+
+def _short(limit: FoundLimit) -> Iterator[Line]:
+    """Warn of runs that are too short for their latencies, which are longer in a settled run near saturation."""
+    trial = limit.decisive
+    if isinstance(trial, LimitTrial):
+        lines = unsettled_lines(trial.unsettled, {}, can_leave_out=False)
+        yield from (Line(f"  {line.removesuffix('.')} (--requests): latencies may then be longer.") for line in lines)
 
 
 def _first(limit: FoundLimit) -> Iterator[Line]:

@@ -75,11 +75,3 @@ def test_files_of_releases(release: str, writes: int) -> None:
     """Inline: a write and a commit; with a file of its own: twice as many; of which part.1 was not synced."""
     spec = cluster("PUT", release=release, erasure={"parity": 4})
     assert accesses(spec) == pytest.approx(12 * writes)
-
-
-def test_the_queue_of_a_disk_is_served_before_a_commit() -> None:
-    from models.minio.compile import hdd_queue_of
-
-    for op, deepest in (("GET", 32), ("PUT", 2)):
-        spec = cluster(op, drives={"count": 3, "preset": "hdd-7k2", "commit_in": "queue"})
-        assert hdd_queue_of(spec, generate(spec.workload, 0)).deepest == deepest
