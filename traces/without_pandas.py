@@ -22,6 +22,12 @@ def do_without_pandas() -> None:
         sys.meta_path.insert(0, _FINDER)
 
 
+def do_with_pandas() -> None:
+    """Let pandas be imported again, for libraries that need it."""
+    if _FINDER in sys.meta_path:
+        sys.meta_path.remove(_FINDER)
+
+
 def does_without_pandas() -> bool:
     """Return whether this process does."""
     return _FINDER in sys.meta_path

@@ -27,6 +27,7 @@ from sim.verdict.verdict import LoadVerdict
 from traces.errors import InputError
 from traces.random_streams import mixed, stream_id
 from traces.statistics.summary import Floats
+from traces.without_pandas import do_with_pandas
 
 LEVELS = 4
 """Number of values of each number, by equal ratios from one end of its range to the other; as in Morris's paper."""
@@ -194,6 +195,7 @@ def _row(axis: _Axis, effects: Floats, confidence: float) -> Effect:
 
 def _trajectories(axes: Sequence[_Axis], count: int, seed: int) -> Floats:
     """Return the logarithms of the numbers at each point of each walk, shape (count * (numbers + 1), numbers)."""
+    do_with_pandas()  # which SALib imports
     try:
         from SALib.sample import morris
     except ImportError as error:
