@@ -155,7 +155,7 @@ def test_examples_have_none_but_what_they_are_about():
         "hosts.internode": {"bob/minio-same-host.yaml"},
         "gateways.cores": {"ceph/3vm-tentacle.yaml"},
         "buckets.shards": {"ceph/hdd-quincy.yaml", "ceph/two-groups.yaml"},
-        "osd.contention": {"ceph/rocksdb-pacific.yaml"},
+        "osd.contention": {"ceph/rocksdb-pacific.yaml", "ceph/rbd-pg-reef.yaml"},
         "release": {"minio/nvme-8x8.yaml"},
         "gateways.scales_to": {"ceph/nvme-squid.yaml"},
         "osd.random_write_fraction": {"ceph/hdd-quincy.yaml", "ceph/radosbench.yaml", "ceph/two-groups.yaml"},

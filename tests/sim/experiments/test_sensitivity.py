@@ -3,7 +3,6 @@ from __future__ import annotations
 import builtins
 import json
 import math
-import runpy
 
 import numpy as np
 import pytest
@@ -192,12 +191,3 @@ def test_the_command_says_what_is_missing(capsys, arguments, message):
     code, _, err = told(capsys, *arguments)
     assert code == 2
     assert message in err
-
-
-def test_the_example_script_answers(capsys, monkeypatch):
-    script = runpy.run_path(str(EXAMPLE.parent / "whatif.py"))
-    monkeypatch.setitem(script["main"].__globals__, "OPEN_LOOP", [*script["OPEN_LOOP"], "workload.operations=1000"])
-    script["main"]()
-    out = capsys.readouterr().out
-    assert "leave no doubt up to" in out
-    assert out.count("+1 % gives") == 4
