@@ -30,18 +30,9 @@ def test_pandas_can_be_imported_again() -> None:
 
 def test_a_screening_can_be_started_as_a_command() -> None:
     """SALib imports pandas."""
-    arguments = ["sensitivity", str(EXAMPLES / "minio.yaml"), "--set", "workload.operations=300"]
-    arguments += [
-        "--set",
-        "workload.duration=null",
-        "--vary",
-        "workload.clients=1..4",
-        "--vary",
-        "network.latency=10us..1ms",
-        "--target",
-        "GET.p99",
-        "--json",
-    ]
+    words = "--set workload.operations=300 --set workload.duration=null --target GET.p99 --json"
+    words += " --vary workload.clients=1..4 --vary network.latency=10us..1ms"
+    arguments = ["sensitivity", str(EXAMPLES / "minio.yaml"), *words.split()]
     started = [sys.executable, "-c", "from cli.main import main; main()", *arguments]
     done = subprocess.run(started, capture_output=True, text=True, cwd=ROOT)
     assert not done.returncode, done.stderr
