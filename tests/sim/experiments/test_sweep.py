@@ -74,7 +74,7 @@ def found():
 
 
 def test_short_paths_are_found_where_they_are_clear():
-    short = {"gateways": "gateways.count", "shards": "buckets.shards", "clients": "workload.clients",
+    short = {"gateways": "gateways.count", "clients": "workload.clients",
              "hedge.after": "client.hedge.after", "buckets.shards": "buckets.shards"}  # fmt: skip
     assert {path: resolved(CephSpec, path, counted=True) for path in short} == short
     assert resolved(CephSpec, "gateways") == "gateways"
