@@ -95,11 +95,14 @@ def command(
     given = tuple(assignments or ())
     read = described(spec, None, profile, given)
     kinds = failures or [name for name in ("host", "drive") if name in store_of(read.spec).faults]
+    failing = [parse_failure(kind) for kind in kinds]
+    for failure in failing:
+        failure.fault(read.spec)  # refuses what the store does not have
     question = Question(
         read,
         str(spec),
         objectives,
-        [parse_failure(kind) for kind in kinds],
+        failing,
         None if growth is None else read_growth(growth),
         rate_ops,
         sized(read.spec, requests),

@@ -49,7 +49,10 @@ RENAMED = {
 MOVED = {
     "distribution": "balance",
     "drives.cached": "hosts.page_cache.hit_ratio",
+    "gateways.cores.cpu": "gateways.cores.speed",
+    "hosts.cores.cpu": "hosts.cores.speed",
     "network.internal_latency": "hosts.internode.latency",
+    "osd.threads": "osd.threads_per_shard",
     "stored.warm": "osd.cache.hit_ratio",
 }
 """A former path, and the present one in another section, or of a name that other fields still have."""

@@ -29,6 +29,7 @@ SAMPLE: Mapping[str, tuple[int, ...]] = {
     "ceph-filestore-firefly": (0, 5, 9),
     "ceph-rbd-ec-squid": (0, 7),
     "ceph-rbd-reef-cpu": (0,),
+    "ceph-rbd-fastec-tentacle": (0, 5),
     "ceph-3vm-tentacle": (0, 6, 12),
     "ceph-rocksdb-pacific": (0, 12),
     "demo": (1,),

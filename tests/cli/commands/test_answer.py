@@ -157,6 +157,7 @@ def test_the_page_has_results_and_commands(answered):
         (["--slo", SLO, "--requests", "5"], "Invalid value for '--requests'"),
         (["--slo", SLO, "--growth", "none.yaml"], "none.yaml: no such file"),
         (["--slo", SLO, "--failure", "slow-drive=x"], "slow-drive=x"),
+        (["--slo", SLO, "--failure", "meteor"], "a minio store has no meteor"),
         (["--slo", SLO, "--set", "hosts.cores=0"], "hosts.cores"),
     ],
 )
