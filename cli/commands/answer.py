@@ -119,7 +119,7 @@ def command(
     common += [] if profile is None else ["--profile", str(profile)]
     common += [] if seed is None else ["--seed", str(seed)]
     asked = Asked(str(spec), tuple(common), tuple(slos), None if growth is None else str(growth), replications)
-    made = Made.of(read.spec, seed or 0)
+    made = Made.of(read.spec, seed or 0, read)
     present(
         Answer(
             result,

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 from cli.figures.find import limit_figures
 from cli.pages.page import Header, Page, Section
 from cli.tables.experiments.answer import Asked, answer_lines
-from cli.tables.grid import Grid
 from sim.answer.answer import LEVEL, Answer
 
 
 def answer_page(result: Answer, asked: Asked) -> Page:
     """Return a page about a store: what was found, the command for each line, and the search for the greatest rate."""
-    lines = list(answer_lines(result, asked))
+    lines, name = list(answer_lines(result, asked)), Path(asked.spec).name
     header = Header(
-        f"How much {asked.spec} takes, healthy and with failures, and what would help.",
+        f"How much {name} takes, healthy and with failures, and what would help.",
         lines[0].text,
         f"Bands contain {LEVEL:.0%} of the draws of values that are not known; intervals are of "
         f"{asked.replications} replications.",
     )
-    rows = [[line.text.strip(), shlex.join(line.command)] for line in lines]
+    said = [text for line in lines for text in (line.text.strip(), shlex.join(line.command)) if text]
     sections = [
-        Section("Results", (), [Grid("", ["result", "evidence"], rows, labels=2)]),
+        Section("Results", said),
         Section("The greatest rate", (), charts=limit_figures(result.healthy)),
     ]
-    return Page(f"What {asked.spec} takes", header, sections)
+    return Page(f"What {name} takes", header, sections)
