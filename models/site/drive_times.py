@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.devices.data_sheet import BLOCK_BYTES
+from models.devices.data_sheet import BLOCK_BYTES, exclusive
 from models.devices.device import Device
 from models.devices.devices import DEVICE_PRESETS
 from models.network.service_demand import ServiceDemand
@@ -53,7 +53,7 @@ def device(site: Site) -> Known | dict[str, Known]:
 def _measured(site: Site) -> dict[str, Known]:
     """Return the times that follow from measured IOPS, latencies and bandwidths; what was not measured is the preset's.
 
-    As in `models.devices.devices`: an access excludes others for 1 / IOPS, or bytes / bandwidth, and the rest of the
+    As in `models.devices.data_sheet`: an access excludes others for 1 / IOPS, or bytes / bandwidth, and the rest of the
     latency at depth 1 overlaps. A hard disk has no such rest: without IOPS, an access takes its latency.
     """
     preset = DEVICE_PRESETS[site["drive"].value].device
@@ -73,7 +73,7 @@ def _measured(site: Site) -> dict[str, Known]:
         origin = f"{'; '.join(sorted(origins))}{_of_preset(known, preset)}"
         found[way] = Known(
             {
-                "constant": _us(max(exclusive_s - BLOCK_BYTES * per_byte_s, 0.0)),
+                "constant": _us(exclusive(1 / exclusive_s, 1 / per_byte_s).constant),
                 "per_byte": f"{per_byte_s * 1e9:.4g}ns",
             },
             origin,

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from models.basis.described import DescribedSpec
 from models.store import Spec
-from sim.answer.changes import Changes, try_changes
+from sim.answer.changes import HEDGE, Changes, try_changes
 from sim.capacity.growth import Growth
 from sim.capacity.plan import CapacityPlan, plan
 from sim.experiments.failure_kinds import Failure
@@ -29,7 +29,7 @@ from sim.replication.slo import LATENCIES, Slo
 from traces.errors import InputError
 from traces.spec.spec_file import override
 
-RATE, HEDGE = "workload.rate", "client.hedge.after"
+RATE = "workload.rate"
 LOAD = 0.8  # of the greatest rate: the load at which hedging and assumed values are examined
 MORE = 1.5  # over the greatest rate: what a change should make possible
 EXTRA_LOAD = 0.05
@@ -130,7 +130,7 @@ def answer(question: Question, *, workers: int = 1, progress: Progress) -> Answe
     goal = Goal("max", RATE)
 
     def limit(failure: Failure | None) -> FoundLimit:
-        what = "greatest rate" if failure is None else f"greatest rate, {failure.text} down"
+        what = "greatest rate" if failure is None else f"greatest rate with failure {failure.text}"
         with progress(what) as update:
             return find_limit(replace(variants, failure=failure), goal, question.slos, progress=update)
 

@@ -16,7 +16,8 @@ from sim.replication.slo import Slo
 from traces.errors import InputError
 from traces.spec.spec_file import override
 
-_HEDGE = "client.hedge.after"
+HEDGE = "client.hedge.after"
+"""The field with the delay of hedged requests."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def _candidates(spec: Spec, slos: Sequence[Slo]) -> dict[str, list[str]]:
             found.setdefault(path, []).append(_text(value))
     hedged = spec.client.hedge
     if hedged.after is None and any(slo.subject in hedged.operations and not slo.above for slo in slos):
-        found[_HEDGE] = ["p90", "p95"]
+        found[HEDGE] = ["p90", "p95"]
     return found
 
 

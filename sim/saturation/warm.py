@@ -23,10 +23,8 @@ from traces.trace import Trace
 from traces.workload.distributions import Exponential
 
 _FEW = 3_000, 12_000  # rows of which first rates follow
-_SAME, _MOST_ROUNDS = (
-    0.02,
-    3,
-)  # difference of the logarithms of rates that are the same, and the most trials of all rows
+_SAME = 0.02  # difference of the logarithms of rates that are the same
+_MOST_ROUNDS = 3  # trials of all rows
 
 
 @dataclass(frozen=True)

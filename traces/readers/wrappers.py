@@ -34,56 +34,54 @@ class Wrapper:
     """What is around the lines of a log.
 
     Attributes:
-        name: what it is.
         pattern: expression of a line, with the groups ``body`` and, if texts may go on, ``stream`` and ``tag``.
         begins: what recognises a line, in the syntax of Python.
         is_json: whether the body is the inside of a JSON string.
         ends: of JSON whose texts may go on, what ends one.
     """
 
-    name: str
     pattern: str
     begins: re.Pattern[bytes]
     is_json: bool = False
     ends: str | None = None
 
 
-def _prefix(name: str, pattern: str, body: str = ".*") -> Wrapper:
-    return Wrapper(name, rf"^{pattern}(?<body>{body})$", re.compile(f"{pattern}{body}".encode()))
+def _prefix(pattern: str, body: str = ".*") -> Wrapper:
+    return Wrapper(rf"^{pattern}(?<body>{body})$", re.compile(f"{pattern}{body}".encode()))
 
 
 _DOCKER = Wrapper(
-    "Docker's json-file",
     rf'^\{{"log":{_TEXT},"stream":"(?<stream>stdout|stderr)"',
     re.compile(rb'\{"log":".*","stream":"std(?:out|err)"'), is_json=True, ends="\n",
 )  # fmt: skip
 _CRI = Wrapper(
-    "CRI",
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(?:Z|[+-][0-9:]{5}) (?<stream>stdout|stderr) (?<tag>[FP])[^ ]* (?<body>.*)$",
     re.compile(rb"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-][\d:]{5}) std(?:out|err) [FP]"),
 )
 _JOURNAL = Wrapper(
-    "the journal's JSON", rf'^\{{(?:.*,)?\s*"MESSAGE"\s*:\s*{_TEXT}',
+    rf'^\{{(?:.*,)?\s*"MESSAGE"\s*:\s*{_TEXT}',
     re.compile(rb'\{(?=.*"__REALTIME_TIMESTAMP").*"MESSAGE"'), is_json=True,
 )  # fmt: skip
 _CERTAIN = (_DOCKER, _CRI, _JOURNAL)
 
 SHIPPED = (
-    _prefix("syslog", rf"<[0-9]+>1 (?:{_DATE}|-) [^ ]+ [^ ]+ [^ ]+ [^ ]+ (?:-|(?:\[[^\]]*\])+) [^ -~]*"),
-    _prefix("syslog", r"(?:<[0-9]+>)?[A-Z][a-z]{2} [ 0-9][0-9] [0-9:.]{8,15} (?:[^ ]+ )?[^ :]+: "),
-    _prefix("syslog", rf"{_DATE} [^ ]+ [^ :]+: "),
-    _prefix("a time", rf"{_DATE} ", r"\{.*"),
-    _prefix("the name of a pod", r"\[pod/[^\]]+\] "),
-    _prefix("the name of a service", r"[A-Za-z0-9_.-]+ +\| "),
-    _prefix("the name of a file", r'[^ :"{]*(?:/|log|\.txt)[^ :"{]*:(?:[0-9]+:)?'),
+    # Syslog: RFC 5424, RFC 3164, ISO 8601; then a time before JSON.
+    _prefix(rf"<[0-9]+>1 (?:{_DATE}|-) [^ ]+ [^ ]+ [^ ]+ [^ ]+ (?:-|(?:\[[^\]]*\])+) [^ -~]*"),
+    _prefix(r"(?:<[0-9]+>)?[A-Z][a-z]{2} [ 0-9][0-9] [0-9:.]{8,15} (?:[^ ]+ )?[^ :]+: "),
+    _prefix(rf"{_DATE} [^ ]+ [^ :]+: "),
+    _prefix(rf"{_DATE} ", r"\{.*"),
+    # Names of pods, services and files.
+    _prefix(r"\[pod/[^\]]+\] "),
+    _prefix(r"[A-Za-z0-9_.-]+ +\| "),
+    _prefix(r'[^ :"{]*(?:/|log|\.txt)[^ :"{]*:(?:[0-9]+:)?'),
     Wrapper(
-        "JSON", rf'^\{{.*?"(?:message|msg|log|line|textPayload|@message)"\s*:\s*{_TEXT}',
+        rf'^\{{.*?"(?:message|msg|log|line|textPayload|@message)"\s*:\s*{_TEXT}',
         re.compile(rb'\{.*?"(?:message|msg|log|line|textPayload|@message)"\s*:\s*"'), is_json=True,
     ),
 )  # fmt: skip
 """What may be around the lines of a log, the most specific first."""
 
-WEAK = (_prefix("a time", rf"{_DATE} "), _prefix("blanks", r"[ \t]+"))
+WEAK = (_prefix(rf"{_DATE} "), _prefix(r"[ \t]+"))
 """Such beginnings that formats have themselves."""
 
 _BEGINNING_LINES = 20

@@ -52,10 +52,10 @@ MOVED = {
     "gateways.cores.cpu": "gateways.cores.speed",
     "hosts.cores.cpu": "hosts.cores.speed",
     "network.internal_latency": "hosts.internode.latency",
-    "osd.threads": "osd.threads_per_shard",
+    "osd.threads": "osd.shards and osd.threads_per_shard",
     "stored.warm": "osd.cache.hit_ratio",
 }
-"""A former path, and the present one in another section, or of a name that other fields still have."""
+"""A former path, and the present one in another section, or of a name that other fields still have; or two paths."""
 
 
 def present_path(path: Sequence[str]) -> str | None:

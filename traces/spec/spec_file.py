@@ -306,7 +306,7 @@ def _reason(error: ErrorDetails, model: type[BaseModel], named: str = "") -> str
             if new is not None and new in allowed:
                 return f"is now called {new}"
             moved = present_path([*map(str, location)])
-            if moved is not None and _exists(model, moved.split(".")):
+            if moved is not None and all(_exists(model, each.split(".")) for each in moved.split(" and ")):
                 return f"is now {moved}"
             whole = f" of {named}" if named and len(location) == 1 else ""
             return f"unknown field{whole}; {instead(str(location[-1]), allowed)}"

@@ -14,8 +14,8 @@ from cli.tables.forecast.uncertainty import range_text
 from cli.tables.forecast.verdict import verdict_line
 from cli.words import LABELS, number, percent, seconds
 from models.site.replacements import replacement
-from sim.answer.answer import EXTRA_LOAD, HEDGE, LEVEL, RATE, Answer, Refused
-from sim.answer.changes import Change, Changes
+from sim.answer.answer import EXTRA_LOAD, LEVEL, RATE, Answer, Refused
+from sim.answer.changes import HEDGE, Change, Changes
 from sim.experiments.find.find_limit import FoundLimit, LimitTrial
 from sim.experiments.uncertainty import RangeEffect, RangeEffects, UncertaintyBand
 from sim.experiments.whatif import InfeasiblePoint
@@ -61,7 +61,7 @@ def _each(option: str, values: Sequence[str]) -> tuple[str, ...]:
 
 
 def answer_shown(result: Answer, asked: Asked) -> list[str]:
-    """Return what is printed: at most thirty lines."""
+    """Return what is printed: at most thirty lines with two failures."""
     found = []
     for line in answer_lines(result, asked):
         found.append(line.text)
@@ -78,11 +78,11 @@ def answer_lines(result: Answer, asked: Asked) -> Iterator[Line]:
     yield from _first(result.healthy)
     for text, limit in result.failing.items():
         if isinstance(limit, Refused):
-            yield Line(f"With {text} down: not determined, because {limit.reason}.")
+            yield Line(f"With failure {text}: not determined, because {limit.reason}.")
             continue
         failing = ("--with-failure", text)
         command = asked.command("find", goal, *asked.objectives, *failing, sets=result.sets)
-        yield Line(_limit(f"With {text} down", limit), command)
+        yield Line(_limit(f"With failure {text}", limit), command)
         yield from _short(limit)
     yield from _growth(result, asked)
     yield from _hedging(result, asked)

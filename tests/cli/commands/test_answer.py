@@ -92,9 +92,9 @@ def test_limits_are_those_of_find(answered, capsys):
 
 def test_a_failure_of_all_hosts_serves_nothing(answered):
     lines, found, _ = answered
-    (line,) = [line for line in lines if line.startswith("With host down")]
+    (line,) = [line for line in lines if line.startswith("With failure host")]
     assert found["failing"]["host"]["value"] is None
-    assert line.startswith(f"With host down: no rate meets {SLO}. While host 0 is down, 100.0% of the requests fail")
+    assert line.startswith(f"With failure host: no rate meets {SLO}. While host 0 is down, 100.0% of the requests fail")
 
 
 def test_hedging_is_that_of_find(answered, capsys):
