@@ -15,7 +15,7 @@ from models.shared.multipart import MOST_PART_BYTES, Multipart
 from traces.errors import InputError
 from traces.operations import OPS, S3, ops_that, rows_that
 from traces.random_streams import mixed, stream_id
-from traces.trace import Trace, refuse_mixed
+from traces.trace import TARGET_FIELD, Trace, refuse_mixed
 from validate.mount.file_calls import CALLS
 from validate.mount.file_plan import FilePlan, file_plan
 from validate.mount.mount_path import MOUNT
@@ -198,9 +198,12 @@ def plan_of(trace: Trace, options: Options) -> ReplayPlan:
         raise InputError(
             f"processes is {options.processes}, but there are at most {workers} {what}; give each at least one"
         )
-    for row, (op, _, key, _) in enumerate(requests_of(trace), start=1):
-        if reason := unsendable(options.data_path, op, key):
-            raise InputError(f"row {row}: {op} of key {key!r}: {reason}")
+    has_targets = TARGET_FIELD.name in trace.table.column_names
+    targets = trace.table.column(TARGET_FIELD.name).to_pylist() if has_targets else [None] * len(trace)
+    for row, ((op, _, key, _), target) in enumerate(zip(requests_of(trace), targets, strict=True), start=1):
+        for name, path in (("key", key), ("target", target)):
+            if path is not None and (reason := unsendable(options.data_path, op, path)):
+                raise InputError(f"row {row}: {op} of {name} {path!r}: {reason}")
     return _mount_plan(trace, options) if options.data_path == MOUNT else _s3_plan(trace, options)
 
 

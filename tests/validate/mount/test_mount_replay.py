@@ -123,6 +123,14 @@ def test_paths_outside_of_the_folder_are_refused(op: str, key: str, says: str) -
         plan_of(trace_of([op], [key], Pacing("closed")), Options(data_path=MOUNT))
 
 
+@pytest.mark.parametrize("target", ["../../escaped", "a/../../b", "/etc/passwd", "a//b"])
+def test_targets_outside_of_the_folder_are_refused(target: str) -> None:
+    for op in ("RENAME", "COPY"):
+        trace = trace_of([op], ["k"], Pacing("closed"), target=target)
+        with pytest.raises(InputError, match="of target"):
+            plan_of(trace, Options(data_path=MOUNT))
+
+
 def test_a_key_is_not_both_file_and_folder() -> None:
     with pytest.raises(InputError, match="would be a file and a folder"):
         plan_of(trace_of(["PUT"] * 2, ["a", "a/b"], Pacing("closed")), Options(data_path=MOUNT))
