@@ -76,14 +76,19 @@ def load_mapping(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: is not UTF-8 text") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    data = _parsed(text, str(path))
+    data = parsed_yaml(text, str(path))
     if not isinstance(data, dict):
         content = "is empty" if data is None else f"contains a {type(data).__name__}"
         raise InputError(f"{path}: {content}; a mapping of fields is needed")
     return data
 
 
-def _parsed(text: str, source: str) -> Any:
+def parsed_yaml(text: str, source: str) -> Any:
+    """Return the content of a YAML document; None: it is empty.
+
+    Raises:
+        InputError: it is broken, nested too deep, or its aliases stand for very many values.
+    """
     try:
         return _loaded(text, source, _FastLoader)
     except (yaml.YAMLError, ValueError, RecursionError):
@@ -143,7 +148,7 @@ def override(data: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, A
         if not equals or not all(parts):
             raise InputError(f"{assignment}: write it like workload.clients=8")
         check_group(parts, result)
-        value = _parsed(text, path)
+        value = parsed_yaml(text, path)
         section = _put(result, parts, value)
         for name in dropped(".".join(parts), value, section, assigned):
             del section[name]

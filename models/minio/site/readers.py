@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from models.site.reader import Facts, Found, Reader, SiteFile
 from models.site.uneven import even_hosts, mean_capacity
+from traces.errors import InputError
+from traces.spec.spec_file import parsed_yaml
 from traces.spec.units import MOST_COUNT
 
 _ELLIPSIS = re.compile(r"\{(\d+)\.\.\.(\d+)\}")
@@ -118,8 +118,8 @@ def read_environment(file: SiteFile) -> Found:
 def _services(file: SiteFile) -> list[Mapping[str, Any]]:
     """Return the services of a docker-compose file that are MinIO servers."""
     try:
-        data = yaml.safe_load(file.text)
-    except (yaml.YAMLError, RecursionError, ValueError):
+        data = parsed_yaml(file.text, file.name)
+    except InputError:
         return []
     services = data.get("services") if isinstance(data, Mapping) else None
     found = [each for each in services.values() if isinstance(each, Mapping)] if isinstance(services, Mapping) else []

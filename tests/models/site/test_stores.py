@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from models.minio.site.readers import READERS as MINIO_READERS
 from models.site.gathered import Read, facts_of, read_files
 from models.site.hardware.readers import READERS
 from models.site.known import given, plain
+from models.site.reader import SiteFile
 from models.site.setup import Site
 from models.store import spec_of, store_named
 from traces.errors import InputError
@@ -372,3 +374,9 @@ def test_broken_files_are_one_line(tmp_path, store, content, said):
         read(tmp_path, store, content)
     (message,) = error.value.messages
     assert said in message
+
+
+def test_aliases_of_a_compose_file_are_not_written_out() -> None:
+    nested = "\n".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]" for a, b in zip("abcdefgh", "bcdefghi", strict=True))
+    text = f"a: &a [{', '.join('x' * 9)}]\n{nested}\nservices:\n  minio: {{image: *i, command: server /data}}\n"
+    assert not any(reader.detects(SiteFile("compose", text)) for reader in MINIO_READERS)
