@@ -22,7 +22,7 @@ from sim.verdict.offered_load import last_end_s, load_of
 from sim.verdict.verdict import LoadVerdict, verdict_on_run
 from traces.run import Run
 from traces.trace import Trace
-from traces.workload.generate import generate
+from traces.workload.kept_traces import generated
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def forecast_of_replications(
         InputError: as of `forecast_of_run`, or a count is out of range.
     """
     goes_on = trace is None and bool(precision or steady or slos)
-    issued = generate(spec.workload, seed) if trace is None else trace
+    issued = generated(spec.workload, seed) if trace is None else trace
     done = replicate(
         partial(simulate, spec, trace, engine=engine),
         seed=seed,
