@@ -170,7 +170,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     a recursion.
     """
     _prepare_streams()
-    do_without_pandas()
+    if arguments is None:  # the process is this command alone
+        do_without_pandas()
     with handled_stops(at_exit=arguments is None):
         try:
             code = _exit_code(arguments)
