@@ -47,6 +47,11 @@ def default_mode(release: Release) -> Mode:
     return "two_phase" if since(release, "tentacle") else "blocking"
 
 
+def default_batch_latency_s(release: Release) -> float:
+    """Return the assumed latency of a batch of copied entries in s: see `Resharding` for what it follows from."""
+    return 0.1 if since(release, "pacific") else 0.29
+
+
 def one_by_one(release: Release) -> bool:
     """Return whether only one blocked request proceeds in each round of polling.
 
@@ -62,6 +67,8 @@ class Resharding(Strict):
     The latency of a batch is assumed. Published reshards imply, with 64 entries per batch and 128 batches in progress,
     107 ms (Squid: 20 M objects in 262 s), 93 ms (500 M in 5663 s), 91 ms (100 M in 1110 s, pull request 56757) and
     66 ms (17 M in 137 s); Tentacle's 90 ms (20 M in 220 s) and 22 ms (500 M in 1344 s); two overloaded cores 780 ms.
+    The only one of a release before Pacific, whose database is not sharded by column families, implies 250 to 330 ms
+    (30 M in 15 to 20 minutes: rook issue 6304, drives unknown).
 
     The poll limit is one loop of `block_while_resharding`; `RGWRados::guard_reshard` may repeat it ten times.
     """
@@ -104,9 +111,22 @@ class Resharding(Strict):
     aio: Annotated[int, _RGW] = Field(
         128, ge=1, le=MOST_COUNT, description="Number of batches in progress at the same time (rgw_reshard_max_aio)."
     )
-    batch_latency: Annotated[
-        Seconds, Basis("assumed; published reshards imply 0.02 to 0.11 s, two overloaded cores 0.78 s", 1e-3, 1)
-    ] = Field(0.1, gt=0, description="Latency of a batch while `aio` of them are in progress.")
+    batch_latency: (
+        Annotated[
+            Seconds,
+            Basis(
+                "assumed by release; published reshards imply 0.02 to 0.11 s, one before Pacific 0.25 to 0.33 s, two "
+                "overloaded cores 0.78 s",
+                1e-3,
+                1,
+            ),
+        ]
+        | None
+    ) = Field(
+        None,
+        gt=0,
+        description="Latency of a batch while `aio` of them are in progress; absent: 0.1 s, before Pacific 0.29 s.",
+    )
     poll: Annotated[Seconds, Basis("block_while_resharding in src/rgw/driver/rados/rgw_rados.cc", 0.1, 60)] = Field(
         5.0, gt=0, description="Polling interval of a blocked request; 30 s in the first versions of Luminous."
     )
@@ -114,10 +134,10 @@ class Resharding(Strict):
         int, Basis("one loop of block_while_resharding; RGWRados::guard_reshard may repeat it ten times", 1, 100)
     ] = Field(10, ge=1, description="Number of polls after which a blocked request fails with error 504.")
 
-    @property
-    def entries_per_s(self) -> float:
-        """Index entries copied per second."""
-        return copy_entries_per_s(self.batch, self.aio, self.batch_latency)
+    def entries_per_s(self, release: Release) -> float:
+        """Return the index entries copied per second."""
+        latency_s = default_batch_latency_s(release) if self.batch_latency is None else self.batch_latency
+        return copy_entries_per_s(self.batch, self.aio, latency_s)
 
 
 @dataclass(frozen=True)
@@ -178,8 +198,9 @@ def reshard(
         commit_s: time of a commit of an OSD.
     """
     mode = settings.mode or default_mode(release)
-    copy_s = objects / settings.entries_per_s + (BLOCKED_COMMITS * commit_s if mode == "blocking" else 0.0)
-    blocked_s = growth_ops * copy_s / settings.entries_per_s if mode == "two_phase" else copy_s
+    entries_per_s = settings.entries_per_s(release)
+    copy_s = objects / entries_per_s + (BLOCKED_COMMITS * commit_s if mode == "blocking" else 0.0)
+    blocked_s = growth_ops * copy_s / entries_per_s if mode == "two_phase" else copy_s
     return Reshard(at_s, bucket, int(objects), old_shards, new_shards, mode, copy_s, blocked_s)
 
 
