@@ -12,6 +12,7 @@ from cli.tables.spec.origins import doubt_text, implausible_text, rests_on, too_
 from models.basis.assumptions import require_demands
 from models.basis.described import DescribedSpec
 from models.basis.doubts import doubts, without_effect
+from models.basis.promises import breaches
 from models.spec.plausibility import implausible
 from sim.analysis.main_assumptions import main_unknowns
 from sim.analysis.overload import slow_parts
@@ -39,6 +40,8 @@ def say_doubts(read: Described, path: Path, said: Callable[[str], None] = say) -
         require_demands(read.spec)
     for found in implausible(read.spec):
         said(f"warning: {implausible_text(found)}")
+    for path, breach in breaches(read.spec):
+        said(f"warning: {path}: {breach.text}")
     for doubt in doubts(read.spec, read.whole, read.origins, read.trace):
         said(f"note: {doubt_text(doubt)}")
     if read.trace is not None and (note := waiting_note(read.trace)):
@@ -55,6 +58,9 @@ def say_implausible(variants: Iterable[DescribedSpec], said: Callable[[str], Non
     """
     read = list(variants)
     for text in dict.fromkeys(implausible_text(found) for each in read for found in implausible(each.spec)):
+        said(f"warning: {text}")
+    broken = [f"{path}: {breach.text}" for each in read for path, breach in breaches(each.spec)]
+    for text in dict.fromkeys(broken):
         said(f"warning: {text}")
     notes = [doubt_text(found) for each in read for found in doubts(each.spec, each.whole)]
     idle = [{doubt_text(found) for found in without_effect(each.spec, each.origins)} for each in read]

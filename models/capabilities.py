@@ -61,6 +61,23 @@ class Doubt:
     text: str
 
 
+EvidenceGrade = Literal["box", "rows", "mechanism"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What forecasts of a store have been compared with.
+
+    Attributes:
+        grade: ``box``: a real store on drives and links of known service time; ``rows``: published rows of others'
+            clusters; ``mechanism``: nothing but its source code.
+        page: page of the documentation with the comparison, in this repository.
+    """
+
+    grade: EvidenceGrade
+    page: str
+
+
 @dataclass(frozen=True)
 class ObjectLimits:
     """The largest objects that a store accepts, in bytes: of one request, and of an upload in parts; and the source."""

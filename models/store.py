@@ -23,7 +23,19 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, TypeAdapter
 
 from models.below.issued import Issues
 from models.below.lifted import BELOW, Lifted
-from models.capabilities import CpuModel, Demands, Doubt, Growth, ObjectLimits, Remedies, S, ServerPart, Spread
+from models.capabilities import (
+    CpuModel,
+    Demands,
+    Doubt,
+    Evidence,
+    Growth,
+    ObjectLimits,
+    Remedies,
+    S,
+    ServerPart,
+    Spread,
+)
+from models.durability.durability import Durability
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.service_demand import ServiceDemand
@@ -73,6 +85,8 @@ class Store(Generic[S]):
         conditions: quantities of a spec, by the names that `FittedAt` notes have.
         object_limits: the largest objects that the store of a spec accepts; None: not known.
         spreads: ranges of values that are assumed, by path; of a section, for all its times together.
+        durability: how the objects of a spec are kept; None: the model does not say.
+        evidence: what forecasts of it have been compared with; None: nothing.
         setup: how a spec of it is written for a site; None: that is left to the user.
         issues: of a store that stands on another one, what its requests issue to that; None: the same requests.
         warms: whether the work of a request depends on those before it, apart from a `Cache`, which is found in the
@@ -97,6 +111,8 @@ class Store(Generic[S]):
     conditions: Mapping[str, Callable[[S], float]] = field(default_factory=dict)
     object_limits: Callable[[S], ObjectLimits | None] | None = None
     spreads: Mapping[str, Spread] = field(default_factory=dict)
+    durability: Callable[[S], Durability] | None = None
+    evidence: Evidence | None = None
     setup: Setup | None = None
     issues: Issues | None = None
     warms: Callable[[S], bool] | None = None

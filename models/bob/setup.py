@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from models.bob.durability import options
 from models.bob.presets import hosts as host_presets
 from models.site import common, drive_times
 from models.site.kinds import COUNT, FRACTION
@@ -58,5 +59,5 @@ def draft(site: Site) -> Tree:
     }
 
 
-SETUP = Setup(_QUESTIONS, draft)
+SETUP = Setup(_QUESTIONS, draft, options=options)
 """Questions and sections of a Bob spec."""

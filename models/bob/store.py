@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterator
 from functools import partial
 
 from models.bob.compile import OPERATIONS, compile
+from models.bob.durability import durability
 from models.bob.faults import FAULTS
 from models.bob.setup import SETUP
 from models.bob.spec import BobSpec
 from models.bob.spreads import SPREADS
-from models.capabilities import ObjectLimits, Remedies, SpecChange, more
+from models.capabilities import Evidence, ObjectLimits, Remedies, SpecChange, more
 from models.network.service_demand import ServiceDemand
 from models.store import Store
 from traces.operations import Op
@@ -70,5 +71,7 @@ STORE = Store(
     unused=unused,
     object_limits=lambda spec: ObjectLimits(spec.blobs.max_size, spec.blobs.max_size, "blobs.max_size"),
     spreads=SPREADS,
+    durability=durability,
+    evidence=Evidence("rows", "docs/bob.md"),
     setup=SETUP,
 )

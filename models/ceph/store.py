@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from functools import partial
 
+from models.capabilities import Evidence
 from models.ceph.compile import compile
 from models.ceph.demands.given import demands, unused
 from models.ceph.doubts import CONDITIONS, doubts, object_limits
+from models.ceph.durability import durability
 from models.ceph.faults.failures import FAULTS
 from models.ceph.figures import FIGURES
 from models.ceph.growth import GROWTH
@@ -33,5 +35,7 @@ STORE = Store(
     conditions=CONDITIONS,
     object_limits=object_limits,
     spreads=SPREADS,
+    durability=durability,
+    evidence=Evidence("box", "docs/ceph-box.md"),
     setup=SETUP,
 )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from functools import partial
 
+from models.capabilities import Evidence
 from models.minio.background.maintenance import MAINTENANCE
 from models.minio.compile import compile
 from models.minio.cpu import cpu_s
 from models.minio.demands import demands, unused
 from models.minio.doubts import OBJECT_LIMITS, doubts
+from models.minio.durability import durability
 from models.minio.growth import GROWTH
 from models.minio.moved_bytes import FIGURES
 from models.minio.remedies import REMEDIES
@@ -38,5 +40,7 @@ STORE = Store(
     doubts=doubts,
     object_limits=lambda spec: OBJECT_LIMITS,
     spreads=SPREADS,
+    durability=durability,
+    evidence=Evidence("box", "docs/minio-box.md"),
     setup=SETUP,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from models.openio.durability import options
 from models.openio.presets import directory, gateways, hosts
 from models.site import common, drive_times
 from models.site.kinds import COUNT, PROTECTION, shards
@@ -66,5 +67,5 @@ def draft(site: Site) -> Tree:
 
 _PRESETS = {"gateways": gateways, "hosts": hosts, "directory": directory}
 
-SETUP = Setup(_QUESTIONS, draft)
+SETUP = Setup(_QUESTIONS, draft, options=options)
 """Questions and sections of an OpenIO spec."""

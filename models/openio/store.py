@@ -6,9 +6,10 @@ import math
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from models.capabilities import Doubt, ObjectLimits, Remedies, SpecChange, more
+from models.capabilities import Doubt, Evidence, ObjectLimits, Remedies, SpecChange, more
 from models.network.service_demand import ServiceDemand
 from models.openio.compile import compile
+from models.openio.durability import durability
 from models.openio.faults import FAULTS
 from models.openio.growth import FULL, GROWTH, fill_fraction, knob
 from models.openio.setup import SETUP
@@ -104,5 +105,7 @@ STORE = Store(
     doubts=doubts,
     object_limits=lambda spec: _OBJECT_LIMITS,
     spreads=SPREADS,
+    durability=durability,
+    evidence=Evidence("mechanism", "docs/openio.md"),
     setup=SETUP,
 )

@@ -307,11 +307,3 @@ def refuse_instant_failures(workload: Workload, latency_s: float, kind: str) -> 
             f"faults: {kind} makes requests fail, which takes no time without network.latency, so a closed loop would "
             "never end; give network.latency, workload.think_time or workload.rate"
         )
-
-
-def duration_text(took_s: float) -> str:
-    """Return a duration with its unit for a note on a failure, such as ``3.5 h``."""
-    for unit, length_s in (("h", 3600.0), ("min", 60.0)):
-        if took_s >= 2 * length_s:
-            return f"{took_s / length_s:.3g} {unit}"
-    return f"{took_s:.3g} s"

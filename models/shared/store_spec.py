@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, model_validator
 
+from models.durability.promise import Promise
 from models.shared.client_policy import ClientPolicies
 from models.shared.faults import refuse_overlaps
 from models.shared.prices import PriceList
@@ -89,6 +90,9 @@ class StoreSpec(Strict):
     network: Link = Field(Link(), description="Network between clients and store.")
     faults: tuple[Strict, ...] = Field((), max_length=0, description=FAULTS)
     prices: PriceList | None = Field(None, description=PRICES)
+    promise: Promise | None = Field(
+        None, description="Durability that is promised: what must survive, and when a write is acknowledged."
+    )
     assumed: dict[str, AssumedRange] = Field(
         {}, description="Ranges, by path, of values of the spec that are not known; used for the uncertainty only."
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from models.site.kinds import Kind
 from models.site.known import Known, Tree, assumed, derived
+from models.site.options import Hardware, Option
 from models.site.reader import Reader
 
 
@@ -79,11 +80,13 @@ class Setup:
         questions: what it needs to know.
         draft: returns the sections of the spec, without the name of the store.
         readers: of files of such a store.
+        options: returns settings for some hardware, those that its users take first at first; None: it has none.
     """
 
     questions: tuple[Question, ...]
     draft: Callable[[Site], Tree]
     readers: tuple[Reader, ...] = field(default=())
+    options: Callable[[Hardware], Iterable[Option]] | None = None
 
     def missing(self, facts: Mapping[str, Known]) -> list[Question]:
         """Return the questions that have to be answered, and are not."""

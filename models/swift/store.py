@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from models.capabilities import ObjectLimits
+from models.capabilities import Evidence, ObjectLimits
 from models.store import OPERATIONS, Store
 from models.swift.compile import compile
 from models.swift.demands import demands, unused
+from models.swift.durability import durability
 from models.swift.remedies import REMEDIES
 from models.swift.site.setup import SETUP
 from models.swift.spec.faults import FAULTS
@@ -34,5 +35,7 @@ STORE = Store(
     unused=unused,
     object_limits=lambda spec: _OBJECT_LIMITS,
     spreads=SPREADS,
+    durability=durability,
+    evidence=Evidence("box", "docs/swift-box.md"),
     setup=SETUP,
 )

@@ -9,7 +9,9 @@ from typing import Any
 
 from models.basis.assumptions import Assumption, assumptions, free_demands, presets_used, require_demands
 from models.basis.doubts import doubts
+from models.basis.promises import kept_of
 from models.capabilities import Doubt
+from models.durability.kept import Kept
 from models.spec.origins import Origin
 from models.spec.plausibility import Implausible, implausible
 from models.store import Spec, compile_spec
@@ -29,6 +31,7 @@ class Check:
         implausible: values that no real store has.
         too_slow: parts that are slower than the workload needs.
         doubts: what is probably not meant.
+        kept: what the objects of the spec, and of those below it, survive, by path.
     """
 
     assumptions: tuple[Assumption, ...]
@@ -38,11 +41,12 @@ class Check:
     implausible: tuple[Implausible, ...]
     too_slow: tuple[TooSlow, ...]
     doubts: tuple[Doubt, ...]
+    kept: dict[str, Kept]
 
     @property
     def has_warnings(self) -> bool:
-        """Whether a value is implausible, or a part too slow."""
-        return bool(self.implausible or self.too_slow)
+        """Whether a value is implausible, a part too slow, or a promise broken."""
+        return bool(self.implausible or self.too_slow or any(each.breaches for each in self.kept.values()))
 
 
 def check(
@@ -72,4 +76,5 @@ def check(
         implausible(spec),
         slow_parts(spec, trace),
         doubts(spec, data, origins, trace),
+        kept_of(spec),
     )

@@ -189,3 +189,11 @@ WEIGHT = Unit("", "60%")
 Weight = Annotated[
     float, WEIGHT, BeforeValidator(parse_weight, json_schema_input_type=float | str), Field(le=MOST_WEIGHT)
 ]
+
+
+def duration_text(took_s: float) -> str:
+    """Return a duration with its unit for a note on a failure, such as ``3.5 h``."""
+    for unit, length_s in (("h", 3600.0), ("min", 60.0)):
+        if took_s >= 2 * length_s:
+            return f"{took_s / length_s:.3g} {unit}"
+    return f"{took_s:.3g} s"

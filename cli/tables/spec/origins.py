@@ -124,14 +124,31 @@ def check_grids(result: Check) -> list[Grid]:
         grids.append(Grid("Costs nothing (0, although the operations use it)", ["field"], [[p] for p in result.free]))
     if result.has_warnings:
         grids.append(Grid("Warnings", ["warning"], [[text] for text in warning_lines(result)]))
+    if survival := survival_lines(result):
+        grids.append(Grid("Durability", ["what is lost when"], [[text] for text in survival]))
     if result.doubts:
         grids.append(Grid("Notes (probably not meant)", ["note"], [[doubt_text(doubt)] for doubt in result.doubts]))
     return grids
 
 
 def warning_lines(result: Check) -> list[str]:
-    """Return a sentence for each value that is implausible, and each part that is too slow."""
-    return [*map(implausible_text, result.implausible), *map(too_slow_text, result.too_slow)]
+    """Return a sentence for each value that is implausible, each part that is too slow, and each broken promise."""
+    broken = [
+        f"{path and path + '.'}promise.{breach.clause}: {breach.text}"
+        for path, each in result.kept.items()
+        for breach in each.breaches
+    ]
+    return [*map(implausible_text, result.implausible), *map(too_slow_text, result.too_slow), *broken]
+
+
+def survival_lines(result: Check) -> list[str]:
+    """Return sentences on what objects do not survive, and on failures of drives, of each level of a spec."""
+    return [
+        f"{path}: {line}" if path else line
+        for path, each in result.kept.items()
+        for line in (*each.lines, each.figures)
+        if line
+    ]
 
 
 def presets_text(presets: Mapping[str, str]) -> str:

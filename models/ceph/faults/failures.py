@@ -8,7 +8,8 @@ from models.ceph.faults.faults import GatewayDown, HostDown, OsdDown
 from models.ceph.faults.recovery import duration_s, failed_osds, is_backfill, missed_writes, rebuilding, returning
 from models.ceph.spec.object_size import first_object_bytes
 from models.ceph.spec.spec import CephSpec
-from models.shared.faults import FaultKind, duration_text
+from models.shared.faults import FaultKind
+from traces.spec.units import duration_text
 
 _WORTH_SAYING_S = 1.0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from models.ceph.durability import options
 from models.ceph.growth import grown
 from models.ceph.mechanisms.releases import RELEASES
 from models.ceph.site import osds, pools
@@ -150,5 +151,5 @@ def _shards(site: Site) -> Known:
     return site.derived("shards", shards_now, "dynamic resharding, 100,000 objects a shard")
 
 
-SETUP = Setup(_QUESTIONS, draft, (*osds.READERS, *pools.READERS))
+SETUP = Setup(_QUESTIONS, draft, (*osds.READERS, *pools.READERS), options=options)
 """Questions and sections of a Ceph spec."""

@@ -27,10 +27,11 @@ from models.network.discipline import Discipline
 from models.network.route import Route
 from models.network.service_demand import NOTHING, ServiceDemand
 from models.network.station import Member, Station
-from models.shared.faults import FaultKind, duration_text
+from models.shared.faults import FaultKind
 from models.shared.steps import access, acquire, delay, in_series
 from models.shared.work import BEST_EFFORT, RECOVERY, WORKERS, ObjectWork, idle_rate_ops
 from traces.operations import Op
+from traces.spec.units import duration_text
 
 _FOLDER_S = 1e-3
 """The scanner pauses for each folder, which an object is, as for work of 1 ms (cmd/data-scanner.go)."""

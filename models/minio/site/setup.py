@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from models.minio.durability import options
 from models.minio.site.readers import READERS
 from models.minio.spec.layout import default_parity, set_size
 from models.minio.spec.presets import hosts as host_presets
@@ -73,5 +74,5 @@ def _further_pools(site: Site) -> Tree:
     return {"pools": Known(sections, f"{pools.origin}; cores, network and kind of drives: as the first pool's")}
 
 
-SETUP = Setup(_QUESTIONS, draft, READERS)
+SETUP = Setup(_QUESTIONS, draft, READERS, options=options)
 """Questions and sections of a MinIO spec."""

@@ -8,6 +8,7 @@ from models.site import common, drive_times
 from models.site.kinds import COUNT, PROTECTION, shards
 from models.site.known import Known, Tree, assumed, derived
 from models.site.setup import Question, Setup, Site
+from models.swift.durability import options
 from models.swift.site.readers import READERS
 from models.swift.spec.presets import hosts as host_presets
 from models.swift.spec.presets import proxies as proxy_presets
@@ -89,5 +90,5 @@ def draft(site: Site) -> Tree:
     }  # fmt: skip
 
 
-SETUP = Setup(_QUESTIONS, draft, READERS)
+SETUP = Setup(_QUESTIONS, draft, READERS, options=options)
 """Questions and sections of a Swift spec."""

@@ -1,0 +1,93 @@
+"""What the objects of a Ceph cluster survive: all OSDs of a placement group commit before a write is acknowledged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from models.ceph.cluster.placement_rows import PlacementRows
+from models.ceph.demands.cost_functions import CostFunctions
+from models.ceph.demands.state import FULL_FRACTIONS
+from models.ceph.faults.recovery import duration_s, rebuilding
+from models.ceph.mechanisms.crush import NO_OSD
+from models.ceph.spec.object_size import first_object_bytes
+from models.ceph.spec.spec import CephSpec
+from models.durability.data_loss import fatal_sets
+from models.durability.durability import Durability, Rebuild, Weaker, copied_s
+from models.site.options import Hardware, Option, codes
+
+_OUT_S = 600.0  # mon_osd_down_out_interval, src/common/options/mon.yaml.in
+_REASON = "the primary acknowledges when all acting OSDs have committed to their write-ahead logs, synced"
+_SOURCE = "doc/architecture.rst; BlueStore::_kv_sync_thread, src/os/bluestore/BlueStore.cc"
+
+
+def durability(spec: CephSpec) -> Durability:
+    """Return how the objects of the data pool are kept."""
+    pool = spec.pools.data
+    rows, width, domains = PlacementRows(spec), pool.width, spec.failure_domains
+    osds = rows.data()
+    index = None
+    if spec.access.via_gateways:
+        index = Weaker("bucket indexes", spec.index_replicas, spec.index_replicas, True)
+    return Durability(
+        width=width,
+        data=pool.data_shards,
+        acknowledged=width,
+        synced=True,
+        on_host=_together(osds // spec.osds_per_host),
+        on_rack=None,
+        hosts=spec.hosts.count,
+        fatal=fatal_sets(spec.pools.pg_num, width, width - pool.data_shards, domains, spec.osds // domains),
+        rebuild=_rebuild(spec, rows),
+        is_disk=spec.device.rotational,
+        reason=_REASON,
+        source=_SOURCE,
+        settings=f"EC {pool.data}+{pool.parity}" if pool.is_ec else f"replica {pool.width}",
+        on_drive=_together(osds // spec.hosts.osds_per_drive),
+        weaker=index,
+    )
+
+
+def _together(places: np.ndarray) -> int:
+    """Return most parts of a placement group in one place."""
+    ordered = np.sort(places, axis=1)
+    most = np.ones(len(ordered), np.int64)
+    run = most.copy()
+    for position in range(1, ordered.shape[1]):
+        run = np.where(ordered[:, position] == ordered[:, position - 1], run + 1, 1)
+        most = np.maximum(most, run)
+    return int(most.max())
+
+
+def _rebuild(spec: CephSpec, rows: PlacementRows) -> Rebuild:
+    """Return the recovery of the OSDs of a drive by all others, or on a new drive if there is no place for it."""
+    stored = spec.stored
+    costs = CostFunctions(spec, size := first_object_bytes(spec))
+    each = costs.state_inputs.allocated_bytes_per_shard * costs.state_inputs.shards_per_object
+    objects = (
+        stored.objects
+        or FULL_FRACTIONS["nearfull"] * spec.device.capacity * spec.hosts.count * spec.hosts.drives / each
+    )
+    held = spec.model_copy(update={"stored": stored.model_copy(update={"objects": objects})})
+    costs, lost = CostFunctions(held, size), frozenset(range(spec.hosts.osds_per_drive))
+    if not (rows.data(lost) == NO_OSD).any():
+        took_s = duration_s(rebuilding(lost, held, costs, rows), held, costs)
+        return Rebuild(took_s, _OUT_S, "recovery by all OSDs during client load, after mon_osd_down_out_interval")
+    pieces = objects * costs.state_inputs.shards_per_object / (spec.hosts.count * spec.hosts.drives)
+    took_s = copied_s(
+        pieces, costs.state_inputs.allocated_bytes_per_shard, costs.drive.read, costs.drive.write, spec.osds
+    )
+    return Rebuild(took_s, None, "no other OSD may have its parts: copied to a new drive")
+
+
+def options(hardware: Hardware) -> Iterator[Option]:
+    """Yield replicas, then erasure codes; gateways are on the hosts and share their cores."""
+    facts = {"gateways": hardware.hosts, "gateway-cores": hardware.cores, "collocated": True}
+    sets = {"gateways.cores": {"count": hardware.cores, "shared": True}}
+    places = hardware.hosts if hardware.hosts >= 3 else hardware.total_drives
+    texts = [f"replica {count}" for count in (3, 2, 4) if count <= places]
+    texts += [f"ec {data}+{parity}" for data, parity in codes(places)]
+    for text in texts:
+        index = {"index-replicas": min(3, places)} if places < 3 else {}
+        yield Option(text, {**facts, **index, "protection": text}, sets)

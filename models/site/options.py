@@ -1,0 +1,53 @@
+"""Settings of a store for given hardware, among which one keeps a promise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """Equal hosts with equal drives.
+
+    Attributes:
+        hosts: number of hosts.
+        drives: data drives of each.
+        cores: of each.
+        is_disk: whether the drives are hard disks.
+    """
+
+    hosts: int
+    drives: int
+    cores: int
+    is_disk: bool
+
+    @property
+    def total_drives(self) -> int:
+        """Number of drives of all hosts."""
+        return self.hosts * self.drives
+
+
+@dataclass(frozen=True)
+class Option:
+    """Settings with which a store may be run.
+
+    Attributes:
+        text: the protection in the store's own words, such as ``replica 3``.
+        facts: answers to questions of the store's setup, by name.
+        sets: values of the spec that no question gives, by path.
+    """
+
+    text: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    sets: Mapping[str, Any] = field(default_factory=dict)
+
+
+CODES = ((4, 2), (2, 2), (6, 3), (8, 3), (8, 4))
+"""Erasure codes that are offered after replicas: data and parity."""
+
+
+def codes(places: int) -> list[tuple[int, int]]:
+    """Return the erasure codes with a place for each part."""
+    return [code for code in CODES if sum(code) <= places]
