@@ -3,6 +3,7 @@
 # make nightly sets up and passes the tests with more replications and examples
 # make coverage sets up and measures which lines and branches the tests run
 # make lint   sets up and runs ruff, mypy and the C compiler's warnings
+# make site   builds the documentation site in out/site; a wrong link is an error
 # make kernel builds the compiled engine's kernel again, in a second
 
 PYTHON ?= python3
@@ -19,7 +20,7 @@ CLOCKED := tests/validate tests/traces/logs tests/test_benchmarks.py tests/test_
 # Tests start many processes, each of which would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test nightly coverage lint kernel header kernel-debug kernel-sanitize schema bench scoreboard minio ceph swift box file-systems clean
+.PHONY: demo test nightly coverage lint site kernel header kernel-debug kernel-sanitize schema bench scoreboard minio ceph swift box file-systems clean
 
 demo: .venv/built
 	$(BIN)/tailcast demo --force
@@ -45,6 +46,9 @@ lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BUILD) strict -o out/kernel/strict.so
+
+site: .venv/ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 kernel: .venv/installed
 	$(BUILD)

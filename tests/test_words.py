@@ -84,7 +84,7 @@ def helps(name: str, command: Any, context: Any) -> Iterator[tuple[str, str]]:
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         yield path.relative_to(ROOT).as_posix(), prose(path.read_text())
     command = typer.main.get_command(app)
     yield from helps("tailcast", command, typer.Context(command))

@@ -1,0 +1,114 @@
+"""The documentation site: what it generates is complete, its build is strict, and the commands of its pages run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cli.main import SUMMARIES
+from docs.generators import commands, fields, markdown, modelled
+from models.spec.field_paths import paths_of
+from models.store import names, spec_class
+from tests.paths import ROOT
+from tests.test_readme import blocks_of, run_all
+
+DOCS = ROOT / "docs"
+GUIDES = sorted((DOCS / "howto").glob("*.md"))
+SHORT = [*GUIDES, *(DOCS / f"{name}.md" for name in ("index", "start", "how-it-works", "minio", "adding"))]
+"""Pages for readers in a hurry."""
+MOST_WORDS = 25
+_TITLED = re.compile(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+
+
+def test_every_field_of_every_store_has_a_row() -> None:
+    pages = fields.field_pages()
+    assert set(pages) == {f"reference/fields/{name}.md" for name in ("index", "common", *names())}
+    for store in names():
+        rows = f"{pages['reference/fields/common.md']}\n{pages[f'reference/fields/{store}.md']}"
+        shown = set(re.findall(r"^\| `([^`]+)`", rows, re.MULTILINE))
+        assert shown == {fields.general_path(path) for path in paths_of(spec_class(store))}
+
+
+def test_a_row_has_type_unit_default_range_meaning_and_source() -> None:
+    page = fields.field_pages()["reference/fields/minio.md"]
+    (row,) = re.findall(r"^\| `hosts.internode.latency`.*$", page, re.MULTILINE)
+    _, of_type, default, limits, meaning = (text.strip() for text in row.strip("|").split("|"))
+    assert of_type.endswith("bare: s") and default.endswith("s") and " to " in limits
+    assert "Source of the default" in meaning
+
+
+def test_every_command_and_option_is_on_its_page() -> None:
+    pages = commands.command_pages()
+    assert set(pages) == {f"reference/commands/{name}.md" for name in ("index", *SUMMARIES)}
+    assert all(f"[{name}]({name}.md)" in pages["reference/commands/index.md"] for name in SUMMARIES)
+    assert "| `--slo OBJECTIVE` | Objective: " in pages["reference/commands/simulate.md"]
+    assert "## tailcast trace import" in pages["reference/commands/trace.md"]
+    assert "`--columns FIELD=COLUMN,...`" in pages["reference/commands/trace.md"]
+
+
+def test_every_store_says_what_is_not_modelled(tmp_path: Path) -> None:
+    page = modelled.modelled_page(DOCS)
+    assert all(f"## {name}: not in the model" in page for name in names())
+    shutil.copytree(DOCS, tmp_path / "docs", ignore=shutil.ignore_patterns("generators"))
+    bob = tmp_path / "docs/bob.md"
+    bob.write_text(bob.read_text().replace("## Not in the model", "## Else"))
+    with pytest.raises(ValueError, match="bob"):
+        modelled.modelled_page(tmp_path / "docs")
+
+
+def test_lists_and_tables_get_the_blank_lines_that_they_need() -> None:
+    text = "words\n- one\n- two\n  more\n\n| a |\n|---|\nwords\n| a |\n```\nwords\n- one\n```\n"
+    expected = "words\n\n- one\n- two\n  more\n\n| a |\n|---|\nwords\n| a |\n```\nwords\n- one\n```\n"
+    assert markdown.with_blank_lines(text) == expected
+    assert markdown.table(["a"], [["x|y `p|q` <b>"]]).splitlines()[-1] == r"| x\|y `p|q` &lt;b> |"
+
+
+def test_every_guide_is_two_clicks_from_the_start() -> None:
+    index = (DOCS / "index.md").read_text()
+    assert len(GUIDES) > 9 and all(f"(howto/{page.name})" in index for page in GUIDES)
+
+
+def test_sentences_are_short() -> None:
+    long = []
+    for page in SHORT:
+        text = re.sub(r"^```.*?^```$|^ {4}.*?$|^\|.*?$|^#.*?$", "\n", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        for paragraph in re.split(r"\n\s*\n|^(?:-|\d+\.) ", text, flags=re.MULTILINE):
+            sentences = re.split(r"(?<=[.:;?!])\s", re.sub(r"`[^`]*`", "x", paragraph))
+            long += [f"{page.name}: {sentence}" for sentence in sentences if len(sentence.split()) > MOST_WORDS]
+    assert not long, "\n".join(long)
+
+
+@pytest.mark.readme
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    config = yaml.load((ROOT / "mkdocs.yml").read_text(), yaml.BaseLoader)
+    assert config["strict"] == "true" and set(config["validation"].values()) == {"warn"}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"}
+    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert not built.returncode, built.stderr
+    outside = re.compile(r"(?:src|href)=\"?https?://(?!tailcast)[^\">]*\.(?:js|css|woff2?)")
+    assert not [page for page in (tmp_path / "site").rglob("*.html") if outside.search(page.read_text())]
+
+
+@pytest.mark.readme
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("page", [DOCS / "start.md", *GUIDES], ids=lambda page: page.stem)
+def test_commands_of_a_guide_run_in_their_order(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "out").mkdir()
+    for name, text in _TITLED.findall(page.read_text()):
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    lines = [line for block in blocks_of(page.read_text()) for line in block.splitlines()]
+    assert all(line.startswith("tailcast ") for line in lines)
+    assert run_all([[shlex.split(line, comments=True)[1:] for line in lines]], tmp_path, capsys)
