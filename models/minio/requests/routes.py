@@ -172,28 +172,38 @@ class Builder(Accesses):
         return self._request() + self._written_back() + self._lock() + reads + marker + self._finish()
 
     def _walk(self) -> Stages:
-        """LIST: all drives of the cluster read the metadata of each entry of the page, and of 6 % more."""
+        """LIST: all drives of the cluster read the metadata of each entry of the page, and of 6 % more.
+
+        The host of a drive decodes and sends what the drive reads, and the coordinator merges the entries of all.
+        """
         read = self.read.without_bytes.scaled(1 + sum(reads_of(self.spec, self.kind.pool, self.pool).files))
         entries = math.ceil(1.06 * self.spec.listing.entries) + 4
         count = min(entries, _LIST_VISITS)
+        decodes = self.hosts.entry_read_cpu > 0
         reads = [
             access(
-                int(drive),
+                int(self.stations.drive[pool.first_drive + d]),
                 read.scaled(entries / count),
                 self._overlapping(pool.drives.read_latency.without_bytes.scaled(entries / count)),
                 times=count,
             )
+            + use(
+                int(self.stations.cpu[pool.first_host + d // pool.drives.count]),
+                pool.hosts.entries_demand(pool.hosts.entry_read_cpu, entries),
+            )
             for pool in self.stations.pools
-            for drive in self.stations.drive[pool.first_drive :][: pool.layout.hosts * pool.layout.drives]
+            for d in range(pool.layout.hosts * pool.layout.drives)
         ]
-        if not read.takes_time:
+        if not read.takes_time and not decodes:
             reads = [reads[0][-1:]]
         found = entries * MESSAGE_BYTES * self.spec.total_drives
         names = PartDemand.of(self._wire, more_bytes=found, times=0)
+        merged = self.hosts.entries_demand(self.hosts.entry_cpu, self.spec.listing.entries)
+        answered = in_series(use(self.places.head(self.kind.pool, "cpu"), merged)) if merged.takes_time else ()
         if not self.calls_nodes:
-            return fan_out(reads)
+            return fan_out(reads) + answered
         called = in_series(delay(self.stations.latency, self._way_s))
-        return called + fan_out(reads) + in_series(use(self.places.head(0, "in"), names))
+        return called + fan_out(reads) + in_series(use(self.places.head(0, "in"), names)) + answered
 
     # Locks and metadata.
 

@@ -155,6 +155,12 @@ class Hosts(PresetSection):
     cpu: dict[S3Op, Demand] = Field(
         {}, description="CPU time of the server for a request, by operation; 0 for operations not given."
     )
+    entry_cpu: Annotated[Seconds, Fit(1e-7, 1e-3, "s")] = Field(
+        0.0, ge=0, description="CPU time of the server that takes a LIST for each entry of the page."
+    )
+    entry_read_cpu: Annotated[Seconds, Fit(1e-7, 1e-3, "s")] = Field(
+        0.0, ge=0, description="CPU time of a drive's host for each entry that a LIST reads from the drive."
+    )
     inline_cpu: dict[Literal["GET", "PUT"], Demand] = Field(
         {}, description="CPU time of the server if the object is stored inside xl.meta; absent: as in `cpu`."
     )
@@ -200,6 +206,10 @@ class Hosts(PresetSection):
         if inline and (op == "GET" or op == "PUT") and op in self.inline_cpu:
             return self.at_speed(self.inline_cpu[op])
         return self.at_speed(self.cpu.get(op, NOTHING))
+
+    def entries_demand(self, each_s: float, entries: float) -> ServiceDemand:
+        """Return the server CPU demand of a number of entries of a LIST."""
+        return self.at_speed(ServiceDemand(constant=each_s * entries))
 
     def at_speed(self, demand: ServiceDemand) -> ServiceDemand:
         """Return a CPU demand at the speed of the cores."""

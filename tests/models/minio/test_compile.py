@@ -54,6 +54,17 @@ def test_large_put_commits_its_data_and_then_its_metadata():
     assert large.end_s[0] - small.end_s[0] == pytest.approx(0.1 - overlapped_s, abs=2e-6)
 
 
+def test_cpu_time_of_a_list_grows_with_its_entries_and_drives():
+    cpu = {"entry_cpu": "1ms", "entry_read_cpu": "2ms", "cores": 16}
+    for drives in (1, 4):
+        data = BASE | {"hosts": BASE["hosts"] | cpu, "drives": FREE | {"count": drives}, "network": {}}
+        spec = spec_of(data | {"listing": {"entries": 100}, "erasure": {"parity": drives // 2}}, "spec")
+        outcome, network = alone(spec, "LIST", 0)
+        assert outcome.end_s[0] == pytest.approx(100 * 0.001 + 110 * 0.002)  # the walks take place at the same time
+        host = [station.role for station in network.stations].index("host cpu")
+        assert outcome.busy_s[host] == pytest.approx(100 * 0.001 + drives * 110 * 0.002)
+
+
 def test_client_link_and_host_handle_a_streams_bytes_at_the_same_time():
     per_byte_s = {"client": 2e-9, "host": 3e-9, "link": 1e-9}
     data = BASE | {
