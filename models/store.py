@@ -45,6 +45,7 @@ from models.shared.store_spec import StoreSpec
 from models.site.setup import Setup
 from models.spec.field_paths import nested_specs
 from models.spec.missing_demands import refuse_missing_demands
+from models.unmodelled import nearest
 from traces.errors import InputError
 from traces.operations import OPS, S3, Op
 from traces.spec.spec_file import load_mapping, override, validated
@@ -126,6 +127,8 @@ MODULES = {
     "openio": ".openio.store",
     "juicefs": ".juicefs.store",
     "s3fs": ".s3fs.store",
+    "silo": ".silo.store",
+    "rustfs": ".rustfs.store",
 }
 """The modules of the stores in tailcast, by name, relative to this package; each has a `STORE`, and is imported when a
 spec names it."""
@@ -138,6 +141,8 @@ _SPECS = {
     "openio": (".openio.spec", "OpenioSpec"),
     "juicefs": (".juicefs.spec", "JuiceFSSpec"),
     "s3fs": (".s3fs.spec", "S3fsSpec"),
+    "silo": (".silo.spec", "SiloSpec"),
+    "rustfs": (".rustfs.spec", "RustfsSpec"),
 }
 """Module and class of their specs, for what needs no more: a store's module also imports what compiles."""
 
@@ -315,6 +320,9 @@ def _spec_type(data: Mapping[str, Any], before: str = "") -> type[StoreSpec]:
     if not isinstance(name, str) or name not in names():
         if name is None:
             raise InputError(f"{before}store is missing; allowed are {', '.join(names())}")
+        near = nearest(str(name))
+        if near is not None:
+            raise InputError(f"{before}store is {name!r}, which has no model; the nearest is {near[0]}, but {near[1]}")
         raise InputError(f"{before}store is {name!r}; {instead(str(name), names())}")
     return spec_class(name)
 

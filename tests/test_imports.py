@@ -41,7 +41,8 @@ def test_only_the_reference_engine_imports_simpy():
 # Who knows which stores there are
 
 STORE_NAMES = re.compile(
-    r"(?<![a-z])(minio|ceph|swift|bob|openio|juicefs|s3fs)(?![a-z])|Minio|Ceph|Swift|Bob|Openio|JuiceFS|S3fs"
+    r"(?<![a-z])(minio|ceph|swift|bob|openio|juicefs|s3fs|silo|rustfs|garage|versitygw|seaweedfs)(?![a-z])|Minio|Ceph|Swift|Bob|Openio|JuiceFS|S3fs"
+    r"|Silo|Rustfs|Garage|Versitygw|Seaweed"
 )
 """A store as an identifier or a word of it; prose says MinIO, and Ceph in docstrings only."""
 

@@ -7,7 +7,7 @@ sets, `epochs.py` and `faults.py` what fails.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -42,6 +42,20 @@ from traces.operations import LIST, OPS, PUT, rows_that
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
+
+@dataclass(frozen=True)
+class Builders:
+    """The classes that build routes: of single requests, copies, and uploads and downloads in parts.
+
+    A store with MinIO's layout and other requests has classes of its own.
+    """
+
+    single: type[Builder] = Builder
+    copied: type[Copied] = Copied
+    upload: type[Upload] = Upload
+    download: type[Download] = Download
+
+
 _SHAPELESS = ("workload", "background", "prices", "assumed")
 """Sections of a spec without effect on the cluster."""
 _MOST_CLUSTERS, _MOST_NETWORKS = 4, 8
@@ -56,9 +70,9 @@ class Cluster:
         stations, places: those of the spec.
     """
 
-    def __init__(self, spec: MinioSpec, buckets: int):
+    def __init__(self, spec: MinioSpec, buckets: int, builders: Builders):
         """`buckets`: number of those of the workload, which the scanner visits."""
-        self.spec = spec
+        self.spec, self._builders = spec, builders
         self.stations = Stations(spec)
         self.places = Places(spec, self.stations, healed_s(spec))
         self._own = tuple(self.stations.all)
@@ -74,7 +88,8 @@ class Cluster:
         spec, stations, places = self.spec, self.stations, self.places
         scenario = (*places.scenario, *_changes(spec, stations))
         groups = (*places.groups, *stations.clients.groups)
-        return Network(self._own, _routes(spec, stations, places, kinds), places.tables, groups, scenario)
+        routes = _routes(spec, stations, places, kinds, self._builders)
+        return Network(self._own, routes, places.tables, groups, scenario)
 
     def with_works(self, network: Network, requests: Requests) -> tuple[Network, Requests]:
         """Return network and requests with the cluster's own work added.
@@ -88,17 +103,23 @@ class Cluster:
 _CLUSTERS = Recent[tuple[MinioSpec, int], Cluster](_MOST_CLUSTERS)
 
 
-def compile(spec: MinioSpec, trace: Trace, waiting: float | None = None) -> tuple[Network, Requests]:
+def compile(
+    spec: MinioSpec, trace: Trace, waiting: float | None = None, builders: Builders = Builders()
+) -> tuple[Network, Requests]:
     """Return the Network of a cluster, and the requests of a Trace on it.
 
-    `waiting`: mean number of accesses at a hard disk that is busy, at least 1; None: by the load of the Trace.
+    Args:
+        spec: of the cluster.
+        trace: its requests.
+        waiting: mean number of accesses at a hard disk that is busy, at least 1; None: by the load of the Trace.
+        builders: what builds routes, which follow from the class of the spec.
     """
     if waiting is None:
-        return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace))
+        return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace, builders=builders))
     spec, buckets = _at_depth(spec, waiting), spec.workload.total_buckets
     # Without what shapes no cluster, so that variants of a workload share theirs.
     shape = spec.model_copy(update=dict.fromkeys(_SHAPELESS)), buckets
-    cluster = _CLUSTERS.of(shape, lambda: Cluster(*shape))
+    cluster = _CLUSTERS.of(shape, lambda: Cluster(*shape, builders))
     kinds, kind_of = _kinds(spec, cluster.stations, trace)
     network = cluster.network(kinds)
     requests = _requests(spec, cluster.places, network, trace, kinds, kind_of)
@@ -121,15 +142,17 @@ def _at_depth(spec: MinioSpec, waiting: float) -> MinioSpec:
     return spec.model_copy(update={"drives": spec.drives.at_depth(waiting), "pools": pools})
 
 
-def _routes(spec: MinioSpec, stations: Stations, places: Places, kinds: Sequence[Kind]) -> tuple[Route, ...]:
+def _routes(
+    spec: MinioSpec, stations: Stations, places: Places, kinds: Sequence[Kind], builders: Builders
+) -> tuple[Route, ...]:
     """Return the routes of kinds of requests, of sub-requests, and of requests that begin a garbage collection."""
     found, started = [], SubRoutes(len(kinds))
     for kind in kinds:
         of = spec, stations, places, kind
         if kind.in_parts:
-            found.append({"PUT": Upload, "GET": Download}[kind.op](*of, started).route())
+            found.append({"PUT": builders.upload, "GET": builders.download}[kind.op](*of, started).route())
         else:
-            found.append((Copied if kind.op == "COPY" else Builder)(*of).route())
+            found.append((builders.copied if kind.op == "COPY" else builders.single)(*of).route())
     collector = spec.hosts.garbage_collector
     collecting = collector.collecting(found, places.head(0, "cpu"), spec.hosts.cores.count, stations.latency)
     return (*found, *started.all, *collecting)

@@ -28,7 +28,7 @@ from models.network.joined_table import JoinedTable
 from models.network.station import Indices
 from models.shared.placement_table import numbered
 
-_COORDINATOR = ("cpu", "in", "out", "slots", "connect", "entry", "response", "healer")
+_COORDINATOR = ("cpu", "in", "out", "slots", "permits", "connect", "entry", "response", "healer")
 """Parts in the table of coordinators."""
 _OF_DRIVE = ("drive", "journal", "cpu", "in", "out")
 """Parts in the table of sets: of each drive, in the order of an object's shards."""
@@ -36,7 +36,7 @@ _OF_OTHER = ("cpu", "in", "out")
 """Parts in the table of sets: of each drive of the sets with the same key in other pools."""
 
 _HEAD = (
-    "cpu", "in", "out", "slots", "connect", "entry", "response", "reads", "writes", "heal wait", "healer",
+    "cpu", "in", "out", "slots", "permits", "connect", "entry", "response", "reads", "writes", "heal wait", "healer",
 )  # fmt: skip
 _DRIVE = ("drive", "journal", "caller", "cpu", "way", "in", "out", "sender", "receiver")
 _READER = ("drive", "own drive", "other drive", "caller", "cpu", "way", "out", "receiver", "sender", "in")
@@ -156,6 +156,7 @@ class PoolTable:
         hosts = stations.host_of_node[list(nodes)]
         return np.column_stack([
             stations.cpu[hosts], stations.ins[hosts], stations.outs[hosts], stations.slots[list(nodes)],
+            stations.permits[list(nodes)],
             [outages.connect(host, epoch) for host in hosts.tolist()],
             [outages.entry(host, epoch) for host in hosts.tolist()],
             [outages.responses[host] for host in hosts.tolist()],
@@ -221,7 +222,7 @@ class PoolTable:
             protection(layout.size, layout.parity, offline).can_write(offline),
         )
         row = [
-            *(self._own(part) for part in _HEAD[:7]),
+            *(self._own(part) for part in _HEAD[: _HEAD.index("reads")]),
             *(nowhere if each else refuses for each in served),
             self._healing.wait if offline or state.fresh.any() else nowhere,
             self._own("healer") if offline else nowhere,

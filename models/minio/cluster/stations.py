@@ -46,7 +46,7 @@ class Stations:
         clients: those of the client machines.
         latency, up, down: the network of the clients.
         cpu, ins, outs: of each host: cores, and both directions of its interface; shape (hosts,).
-        slots: of each node: its limit of requests, shape (nodes,).
+        slots, permits: of each node: its limits of requests, and of those that read drives, shape (nodes,).
         drive, journal: of each drive, shape (drives,).
         host_of_node: shape (nodes,).
         later: where metadata wait that file systems write back; that of the latency if none do.
@@ -95,7 +95,7 @@ class Stations:
             pool.first_host + node // pool.hosts.processes for pool in self.pools for node in range(pool.layout.nodes)
         ]
         self.host_of_node = np.array(nodes, np.int32)
-        self.slots = self._slots(spec)
+        self.slots, self.permits = self._slots(spec), self._permits(spec.reads_per_node)
         self.proxy_cpu = self.proxy_in = self.proxy_out = self.nowhere
         if spec.balance == "proxy":
             proxy = ProxyStations.added(spec.proxy, self.add, spec.network.queue)
@@ -183,6 +183,12 @@ class Stations:
                     f"node {node} requests", "requests", Discipline.POOL, tokens, (node,), queue_limit=limit
                 ))  # fmt: skip
         return slots
+
+    def _permits(self, count: int | None) -> Table:
+        permits = np.full(self.nodes, self.nowhere, np.int32)
+        for node in range(self.nodes) if count else ():
+            permits[node] = self.add(Station(f"node {node} reads", "reads", Discipline.POOL, count or 1, (node,)))
+        return permits
 
 
 def _pools(spec: MinioSpec) -> Iterator[Pool]:

@@ -91,21 +91,21 @@ class Accesses(Transfers):
 
     def _reads(self) -> tuple[Branches, Branches]:
         """Return the first access to each drive that a GET reads a shard from, and the later ones of a large object."""
-        count, size, data = self.kind.accesses, self.drives.read_size, self.layout.data
+        count, size, data, readers = self.kind.accesses, self.drives.read_size, self.layout.data, range(self._readers)
         latency = self._overlapping(self._latency_of(self.drives.read_latency))
         if self.kind.data_cached:
-            return tuple(self._at_reader(p, ()) for p in range(data)), ()
+            return tuple(self._at_reader(p, ()) for p in readers), ()
         if self.drives.direct:
-            chains = [self._calls_of_reads(p) for p in range(data)]
+            chains = [self._calls_of_reads(p) for p in readers]
             first = len(chains[0]) // count if self.kind.large else len(chains[0])
         elif self.kind.large and count == 1:
             begin, rest = (PartDemand.of(self.read, data_shards=data, blocks=blocks) for blocks in ("first", "later"))
-            drives = [self._reader(p, "drive") for p in range(data)]
+            drives = [self._reader(p, "drive") for p in readers]
             chains = [access(drive, begin, latency) + visit(drive, rest) for drive in drives]
             first = len(chains[0]) - 1
         else:
             read = self._part(self.read, size=size, visits=count)
-            chains = [access(self._reader(p, "drive"), read, latency, times=count) for p in range(data)]
+            chains = [access(self._reader(p, "drive"), read, latency, times=count) for p in readers]
             first = len(chains[0]) // count if self.kind.large else len(chains[0])
         later = tuple(chain[first:] for chain in chains if chain[first:])
         return tuple(self._at_reader(p, chain[:first]) for p, chain in enumerate(chains)), later

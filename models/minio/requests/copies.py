@@ -8,6 +8,7 @@ the new object, where that of an UploadPartCopy from the object itself is. The C
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 from models.minio.cluster.places import Places
 from models.minio.cluster.stations import Stations
@@ -23,9 +24,12 @@ from models.shared.steps import Stages, Step, changed, fan_out, in_series, joine
 class Copied(Builder):
     """Builds the route of a copy: that of a PUT whose body is what the coordinator reads."""
 
+    reader: ClassVar[type[Builder]] = Builder
+    """The class that builds the reads of the source."""
+
     def __init__(self, spec: MinioSpec, stations: Stations, places: Places, kind: Kind):
         super().__init__(spec, stations, places, replace(kind, op="PUT"))
-        self._source = Builder(spec, stations, places, replace(kind, op="GET", accesses=kind.source_accesses))
+        self._source = self.reader(spec, stations, places, replace(kind, op="GET", accesses=kind.source_accesses))
         self._reads_of_source = ((), ()) if kind.inline else self._source._reads()
 
     def route(self) -> Route:

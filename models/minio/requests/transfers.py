@@ -55,6 +55,11 @@ class Transfers(Request):
         way = there + delay(at("way"), self._way_s)
         return (call(at("caller"), at("cpu"), demand, way) if demand.takes_time else way) + back
 
+    @property
+    def _readers(self) -> int:
+        """Number of drives that a GET reads from."""
+        return self.layout.data
+
     def _reader(self, position: int, part: str) -> Member | Bound:
         return self.places.reader(self.kind.pool, position, part)
 
@@ -108,7 +113,7 @@ class Transfers(Request):
         if not self.calls_nodes:
             return ()
         shard = PartDemand.of(self._wire, data_shards=self.layout.data, blocks=blocks, more_bytes=more)
-        positions = range(self.layout.data)
+        positions = range(self._readers)
         return send(shard, *(self._reader(p, part) for part in ("receiver", "out") for p in positions))
 
     # Between client and coordinator.

@@ -130,6 +130,11 @@ class MinioSpec(StoreSpec):
         return _VERSIONED_INLINE_BYTES if self.versioned else _INLINE_BYTES
 
     @property
+    def reads_per_node(self) -> int | None:
+        """Number of GETs that a node lets read from drives at the same time; None: no limit."""
+        return None
+
+    @property
     def total_drives(self) -> int:
         """Number of drives of all pools."""
         return sum(hosts.count * drives.count for hosts, drives, _ in self.layouts)

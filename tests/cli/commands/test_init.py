@@ -34,6 +34,8 @@ ENOUGH = {
         *("--hosts", "4", "--drives", "4", "--drive", "hdd-7k2", "--nic", "10Gbit/s", "--gateways", "2"),
         *("--objects", "1e6", "--protection", "6+3"),
     ],
+    "silo": ["--hosts", "4", "--drives", "4", "--drive", "nvme", "--nic", "25Gbit/s"],
+    "rustfs": ["--hosts", "4", "--drives", "4", "--drive", "nvme", "--nic", "25Gbit/s"],
     "juicefs": ["--mounts", "2", "--metadata", "redis"],
     "s3fs": ["--mounts", "2"],
 }

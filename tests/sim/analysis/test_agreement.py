@@ -24,11 +24,17 @@ from traces.workload.generate import generate
 
 SLOW_LINK = {"kind": "slow_link", "host": 2, "speed": 0.7, "at": 1.0, "until": 2.0}
 
+LOAD = {"object_size": "1MiB", "mix": {"PUT": 1}, "keys": {"kind": "uniform", "count": 100_000}}
+CLUSTER = {
+    "store": "minio",
+    "client": {"placement": "storage_hosts"},
+    "hosts": {"count": 3, "cores": 4, "nic": "5.05Gbit/s", "cpu": {"PUT": {"constant": "5ms", "per_byte": "10ns"}}},
+    "drives": {"count": 2, "read": "0.1ms", "write": {"constant": "0.1ms", "per_byte": "0.6ns"}, "commit": "10ms"},
+}
 
-def rustfs(workload: dict[str, Any], *changes: str, faults: tuple[dict[str, Any], ...] = ()) -> Spec:
-    data = load_mapping(EXAMPLES / "reference/rustfs-3node.yaml")
-    kept = {key: data["workload"][key] for key in ("object_size", "mix", "keys")}
-    return spec_of(override(data | {"workload": kept | workload, "faults": [*faults]}, changes), "spec")
+
+def cluster(workload: dict[str, Any], *changes: str, faults: tuple[dict[str, Any], ...] = ()) -> Spec:
+    return spec_of(override(CLUSTER | {"workload": LOAD | workload, "faults": [*faults]}, changes), "spec")
 
 
 def judged(spec: Spec) -> LoadVerdict:
@@ -46,7 +52,7 @@ def capacity(spec: Spec) -> Capacity:
 @pytest.mark.parametrize(("rate", "status"), [(150, "healthy"), (500, "healthy"), (650, "near saturation")])
 def test_journals_that_are_always_busy_are_not_full(rate: int, status: str, faults: tuple[dict[str, Any], ...]) -> None:
     """Commits that come while one is in progress are the next group: no idle time at a fifth of the capacity."""
-    spec = rustfs({"rate": rate, "operations": 6 * rate}, faults=faults)
+    spec = cluster({"rate": rate, "operations": 6 * rate}, faults=faults)
     trace = generate(spec.workload, 1)
     run = simulate(spec, trace, seed=1)
     assert run.stations is not None
@@ -55,12 +61,12 @@ def test_journals_that_are_always_busy_are_not_full(rate: int, status: str, faul
     assert found is not None and found.saturates_first is not None
     assert found.status == status
     assert found.saturates_first.capacity_ops == pytest.approx(
-        capacity(rustfs({"rate": 1.0, "operations": 1000})).capacity_ops, rel=0.01
+        capacity(cluster({"rate": 1.0, "operations": 1000})).capacity_ops, rel=0.01
     )
 
 
 def test_more_clients_than_those_that_keep_journals_busy_get_more() -> None:
-    few, many = (judged(rustfs({"clients": clients, "operations": 3000})) for clients in (3, 40))
+    few, many = (judged(cluster({"clients": clients, "operations": 3000})) for clients in (3, 40))
     assert few.saturates_first is not None
     assert few.status == "healthy"
     assert few.served_ops < many.served_ops / 5 < few.saturates_first.capacity_ops / 5
@@ -102,11 +108,13 @@ def test_a_bent_station_serves_at_least_its_rate_over_its_utilisation() -> None:
 
 def test_the_bytes_of_clients_on_hosts_count_where_they_pass() -> None:
     """One host coordinates all requests, and sends its part of those of the clients on all hosts."""
-    single = rustfs({"rate": 1.0, "operations": 1000}, "balance=single", "hosts.cpu.PUT.per_byte=2ns")
+    single = cluster({"rate": 1.0, "operations": 1000}, "balance=single", "hosts.cpu.PUT.per_byte=2ns")
     most_ops = capacity(single).capacity_ops
     assert most_ops is not None
     for factor in (0.9, 1.1):
-        loaded = rustfs({"rate": factor * most_ops, "operations": 6000}, "balance=single", "hosts.cpu.PUT.per_byte=2ns")
+        loaded = cluster(
+            {"rate": factor * most_ops, "operations": 6000}, "balance=single", "hosts.cpu.PUT.per_byte=2ns"
+        )
         run = simulate(loaded, generate(loaded.workload, 1), seed=1)
         assert (served_fraction(run) > 0.98) == (factor < 1)
 

@@ -98,10 +98,10 @@ def test_a_case_is_as_good_as_it_claims(name):
         assert low <= row.predicted["duration_s"] <= high
 
 
-def test_bytes_of_rustfs_follow_from_its_layout():
+def test_bytes_of_rustfs_follow_from_its_layout_and_its_puts_from_cpu_times():
     case = case_named("rustfs-3node")
     result = forecast(case)
-    assert not any(row.used_in_fit for row in result.rows)
+    assert [row.used_in_fit for row in result.rows] == [False] * 3 + [True] * 8
     assert result.error.all.worst < case.tolerance
 
 
