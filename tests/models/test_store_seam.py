@@ -24,7 +24,7 @@ from traces.operations import FILE
 from traces.run import Run
 from traces.spec.spec_file import override
 from traces.workload.generate import generate
-from validate.compare.server_part import simulate_server_part
+from validate.compare.server_part import stamped
 
 WAY_S, READ_S, LOOK_UP_S = 0.2e-3, 5e-3, 1e-3
 
@@ -285,7 +285,7 @@ def test_a_server_s_own_times_need_a_model_of_its_part(name):
     trace = generate(spec.workload, 0)
     names = name if name == "fifo-disk" else f"{name} on fifo-disk"
     with pytest.raises(InputError, match=f"^store {names}: its model has no server part of latencies$"):
-        simulate_server_part(spec, *compile_spec(spec, trace), trace, seed=0)
+        stamped(spec, compile_spec(spec, trace)[0])
 
 
 @pytest.mark.parametrize("name", STORES)

@@ -9,7 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from models.capabilities import Side
+from models.network.demand_sheet import Requests
+from models.network.network import Network
 from models.shared.client_policy import ClientPolicies
+from models.shared.recent import Recent
 from models.spec.spec_values import with_values
 from models.store import Spec, compile_spec
 from sim.parallel.process_pool import process_map
@@ -17,7 +21,7 @@ from sim.simulate import requests_only
 from traces.trace import Trace
 from validate.calibration.published import PublishedRow, row_figures
 from validate.compare.figures import Floats, Label, figures_of, part_of, parts_of
-from validate.compare.server_part import simulate_server_part
+from validate.compare.server_part import simulate_server_part, stamped
 from validate.replay.cpu_usage import modelled_cpu_s
 from validate.replay.recorded_faults import FaultEvent, with_faults
 from validate.replay.recorded_policies import as_recorded
@@ -79,8 +83,10 @@ class Simulations:
         The result does not depend on the number of workers. A repeated point is not simulated again.
         """
         new = {point.key: point for point in points if point.key not in self._known}
-        for key, figures in zip(new, self._mapping(_figures, list(new.values())), strict=True):
-            self._known[key] = figures
+        # Those that differ in their seeds one after the other: they have one network.
+        alike = sorted(new.values(), key=lambda point: (point.configuration, *point.values.values()))
+        for point, figures in zip(alike, self._mapping(_figures, alike), strict=True):
+            self._known[point.key] = figures
             self._progress(self.count)
         return [self._known[point.key] for point in points]
 
@@ -98,31 +104,57 @@ def simulations(
         yield Simulations(mapping, progress)
 
 
-_known: tuple[Spec, tuple[SimulatedWorkload, ...]]  # of this process: traces are too large to be sent each time
+_Compiled = tuple[Spec, Network, Requests, dict[Side, float]]
+"""A spec with the values of a point, what it compiles to, and the CPU times of both sides."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What a process knows: traces are too large to be sent each time.
+
+    Attributes:
+        compiled: of the points simulated last, by configuration and values.
+    """
+
+    spec: Spec
+    requested: tuple[SimulatedWorkload, ...]
+    compiled: Recent[tuple[int, Mapping[str, float]], _Compiled]
+
+
+_known: _Known  # of this process
 
 
 def _know(spec: Spec, requested: tuple[SimulatedWorkload, ...]) -> None:
     global _known
-    _known = spec, requested
+    _known = _Known(spec, requested, Recent(1))
 
 
 def _figures(point: Point) -> Floats:
-    spec, requested = _known
-    trace, labels = requested[point.configuration].trace, requested[point.configuration].labels
-    published = requested[point.configuration].published
-    if published is not None:
-        return row_figures(with_values(published.spec, point.values), trace, point.seed, labels, published.steady)
-    spec = as_recorded(with_values(spec, point.values), requested[point.configuration].policies)
-    spec = with_faults(spec, requested[point.configuration].faults, "a Run")
-    network, requests = compile_spec(spec, trace)
-    cpu_s = modelled_cpu_s(spec, network, requests)
-    split = any(part_of(label)[0] for label in labels)
-    run, server_s = (
-        simulate_server_part(spec, network, requests, trace, point.seed)
-        if split
-        else (requests_only(network, requests, trace, point.seed), None)
+    of = _known.requested[point.configuration]
+    if of.published is not None:
+        changed = with_values(of.published.spec, point.values)
+        return row_figures(changed, of.trace, point.seed, of.labels, of.published.steady)
+    spec, network, requests, cpu_s = _known.compiled.of(
+        (point.configuration, point.values), lambda: _compiled(of, point.values)
     )
-    return figures_of(parts_of(run, server_s), labels, cpu_s)
+    run, server_s = (
+        simulate_server_part(spec, network, requests, of.trace, point.seed)
+        if _is_split(of.labels)
+        else (requests_only(network, requests, of.trace, point.seed), None)
+    )
+    return figures_of(parts_of(run, server_s), of.labels, cpu_s)
+
+
+def _compiled(of: SimulatedWorkload, values: Mapping[str, float]) -> _Compiled:
+    spec = with_faults(as_recorded(with_values(_known.spec, values), of.policies), of.faults, "a Run")
+    network, requests = compile_spec(spec, of.trace)
+    cpu_s = modelled_cpu_s(spec, network, requests)
+    return spec, stamped(spec, network) if _is_split(of.labels) else network, requests, cpu_s
+
+
+def _is_split(labels: Sequence[Label]) -> bool:
+    """Return whether figures of the server part, or of the rest, are among the labels."""
+    return any(part_of(label)[0] for label in labels)
 
 
 def simulated_trace(trace: Trace, requests: int) -> Trace:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from models.capabilities import ServerPart
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.store import Spec, required, store_of
@@ -39,6 +40,15 @@ def _with_latency(run: Run, known: np.ndarray[tuple[int], np.dtype[np.bool_]], l
     return Run(with_column(run.requests.filter(pa.array(known)), "end_s", ends_s), run.info)
 
 
+def stamped(spec: Spec, network: Network) -> Network:
+    """Return the network with the time of each request's first byte set to its arrival at the server.
+
+    Raises:
+        InputError: the store's model does not define the server part.
+    """
+    return _part_of(spec).stamped(spec, network)
+
+
 def simulate_server_part(
     spec: Spec, network: Network, requests: Requests, trace: Trace, seed: int
 ) -> tuple[Run, Floats]:
@@ -47,15 +57,19 @@ def simulate_server_part(
     Requests with several attempts and failed ones have NaN.
 
     Args:
-        network, requests: the compiled spec and trace (`compile_spec`).
+        network, requests: the compiled spec and trace (`compile_spec`), the network with stamps (`stamped`).
 
     Raises:
         InputError: the store's model does not define the server part.
     """
-    part = required(store_of(spec).server_part, spec, "server part of latencies")
-    run = requests_only(part.stamped(spec, network), requests, trace, seed)
+    part = _part_of(spec)
+    run = requests_only(network, requests, trace, seed)
     arrived_s = run.column("first_byte_s")
     arrived_s = np.where(np.isnan(arrived_s), run.column("start_s"), arrived_s)
     server_s = run.column("end_s") - part.way_back_s(spec) - arrived_s
     server_s[(run.column("attempts") > 1) | run.failed] = np.nan
     return run, server_s
+
+
+def _part_of(spec: Spec) -> ServerPart:
+    return required(store_of(spec).server_part, spec, "server part of latencies")

@@ -24,7 +24,7 @@ from traces.workload.generate import generate
 from validate.calibration.calibrate import calibrate
 from validate.calibration.parameters import Parameter
 from validate.compare.figures import labels_of, parts_of
-from validate.compare.server_part import latency_parts, simulate_server_part
+from validate.compare.server_part import latency_parts, simulate_server_part, stamped
 from validate.compare.server_trace import Handled, matched, read_server_trace, server_times
 
 BEGAN_S = datetime.fromisoformat(str(MEASURED["started_at"])).timestamp()
@@ -121,7 +121,8 @@ def test_the_simulated_share_is_what_comes_after_the_client(more: tuple[str, ...
     data = minio("workload.operations=3000", *more)
     spec = spec_of({name: value for name, value in data.items() if value is not None}, "spec")
     trace = generate(spec.workload, seed=1)
-    run, server_s = simulate_server_part(spec, *compile_spec(spec, trace), trace, seed=2)
+    network, requests = compile_spec(spec, trace)
+    run, server_s = simulate_server_part(spec, stamped(spec, network), requests, trace, seed=2)
     rest_s = (run.latency_s - server_s).mean()
     no_contention_s = 2 * spec.network.latency + (0.24e-3 + 4096 * 0.3e-9 if spec.client.cpu else 0)
     assert rest_s == pytest.approx(no_contention_s, rel=0.02, abs=1e-9), "requests of one client do not wait"
@@ -133,7 +134,8 @@ def test_the_servers_times_tell_client_and_server_apart(tmp_path: Path) -> None:
     fitted = {"hosts.cpu.GET.constant": 1.5e-3, "client.cpu.GET.constant": 0.6e-3}
     spec = with_values(spec_of(minio("client.placement=own", "workload.clients=2"), "spec"), fitted)
     trace = generate(spec.workload, seed=1)
-    run, server_s = simulate_server_part(spec, *compile_spec(spec, trace), trace, seed=5)
+    network, requests = compile_spec(spec, trace)
+    run, server_s = simulate_server_part(spec, stamped(spec, network), requests, trace, seed=5)
     run = replace(run, info=run.info | {"kind": "measured"}, trace=generate(spec.workload, seed=1))
     path = tmp_path / "server.json"
     path.write_text("\n".join(line(one) for one in seen_by_server(run, server_s, 1e9)))
