@@ -13,20 +13,13 @@ from traces.trace import GROUP_FIELD, TARGET_FIELD, TRACE_SCHEMA, Pacing, Trace
 from traces.workload.arrivals import arrival_times
 from traces.workload.distributions import Floats
 from traces.workload.keys import Indices, Keys, WriteOnceReadOnce
+from traces.workload.object_names import Chosen, Objects, named
 from traces.workload.reuse import KeysInOrder, OperationsInOrder, ReuseKeys
 from traces.workload.sizes import SizeDistribution
 from traces.workload.workload import ClientGroup, Workload
 
 CYCLE = 100_000
 """Number of rows of a closed loop that has only a duration; they are repeated until it is over."""
-
-PAGE = 1000
-"""Keys that share the prefix of a LIST, as many as S3 lists in one response, and files of a directory."""
-
-_OBJECT, _PREFIX = "object-{:010d}", "object-{:07d}"
-_FILE, _DIRECTORY = "directory-{1:07d}/file-{0:010d}", "directory-{:07d}"
-_NEW_DIRECTORY = "directory-{:010d}"
-_BLOCK = 1 << 16  # keys whose random numbers are drawn together
 
 
 def generate(workload: Workload, seed: int) -> Trace:
@@ -141,18 +134,17 @@ def _objects(
     groups = [("", ~np.isin(op, list(own)), workload.keys, workload.object_size)]
     groups += [(f"{OPS[i].lower()}-", op == i, objects.keys, objects.object_size) for i, objects in own.items()]
     is_files = any(name in FILE for name in workload.ops_of_part)
-    bucket, index, size_bytes = (np.empty(len(op), np.int64) for _ in range(3))
-    names: list[str] = []
-    for begin, rows, keys, sizes in groups:
-        group_seed = mixed(seed, stream_id("workload/own/" + begin), 0) if begin else seed  # independent of the others
-        chosen = _chosen(keys, group_seed, op[rows], None if begin else in_order)
-        numbers, index[rows], size_bytes[rows], more = _named(keys, chosen, sizes, group_seed, op[rows], is_files)
-        bucket[rows] = numbers * workload.buckets
-        index[rows] += len(names)
-        names += [begin + name for name in more]
+    parts: list[Chosen] = []
+    for begin, rows, keys, _ in groups:
+        own_seed = mixed(seed, stream_id("workload/own/" + begin), 0) if begin else seed  # independent of the others
+        parts.append(Chosen(begin, rows, _chosen(keys, own_seed, op[rows], None if begin else in_order), own_seed))
+    found = named(parts, op, is_files)
+    size_bytes = np.empty(len(op), np.int64)
+    for (_, rows, keys, sizes), part, objects in zip(groups, parts, found.objects, strict=True):
+        size_bytes[rows] = _sizes(keys, sizes, part.seed, objects)
     size_bytes[rows_that(op, "creates_empty")] = 0
-    used, bucket = np.unique(bucket, return_inverse=True)
-    return label(bucket, [f"{buckets}-{b}" for b in used.tolist()]), _used(index, names), size_bytes
+    used, bucket = np.unique((found.place * workload.buckets).astype(np.int64), return_inverse=True)
+    return label(bucket, [f"{buckets}-{b}" for b in used.tolist()]), found.key, size_bytes
 
 
 def _chosen(keys: Keys, seed: int, op: NDArray[np.int32], in_order: KeysInOrder | None) -> Indices:
@@ -167,25 +159,11 @@ def _chosen(keys: Keys, seed: int, op: NDArray[np.int32], in_order: KeysInOrder 
     return chosen
 
 
-def _named(
-    keys: Keys, chosen: Indices, sizes: SizeDistribution, seed: int, op: NDArray[np.int32], is_files: bool
-) -> tuple[Floats, Indices, Indices, list[str]]:
-    """Return the bucket position (0 to 1), name index and size of each request's object, and the names."""
-    distinct, index = np.unique(chosen, return_inverse=True)
-    if isinstance(keys, ReuseKeys):
-        size = keys.sizes(seed, distinct, sizes)
-    else:
-        size = sizes.quantile(_draws_at(seed, "workload/sizes", distinct))
+def _sizes(keys: Keys, sizes: SizeDistribution, seed: int, objects: Objects) -> NDArray[np.int64]:
+    """Return the size of each request's object; 0 of prefixes and directories."""
+    size = keys.sizes(seed, objects.keys, sizes) if isinstance(keys, ReuseKeys) else sizes.quantile(objects.size_draws)
     drawn = np.rint(size).astype(np.int64)
-    place = _draws_at(seed, "workload/buckets", distinct)[index]
-    lists, new = ~rows_that(op, "names_object"), rows_that(op, "names_own")
-    prefixes, prefix = np.unique(chosen[lists & ~new] // PAGE, return_inverse=True)
-    index[lists & ~new] = len(distinct) + prefix
-    index[lists & new] = len(distinct) + len(prefixes) + np.arange((lists & new).sum())
-    named, page = (_FILE, _DIRECTORY) if is_files else (_OBJECT, _PREFIX)
-    names = [named.format(k, k // PAGE) for k in distinct.tolist()] + [page.format(p) for p in prefixes.tolist()]
-    names += [_NEW_DIRECTORY.format(i) for i in range(int((lists & new).sum()))]
-    return place, index, np.concatenate([drawn, np.zeros(len(names) - len(drawn), np.int64)])[index], names
+    return np.concatenate([drawn, np.zeros(objects.names - len(drawn), np.int64)])[objects.index]
 
 
 def _targets(op: NDArray[np.int32], key: pa.DictionaryArray) -> pa.DictionaryArray:
@@ -197,20 +175,3 @@ def _targets(op: NDArray[np.int32], key: pa.DictionaryArray) -> pa.DictionaryArr
     index[rows] = place
     targets = pa.array([f"{name}-{OPS[i].lower()}" for name, i in zip(names, ops, strict=True)], pa.string())
     return pa.DictionaryArray.from_arrays(pa.array(index, mask=index < 0), targets)
-
-
-def _used(index: NDArray[np.int64], names: list[str]) -> pa.DictionaryArray:
-    """Return a label column whose dictionary contains only the names in use."""
-    used, compact = np.unique(index, return_inverse=True)
-    return label(compact, [names[i] for i in used.tolist()])
-
-
-def _draws_at(seed: int, stream: str, indices: Indices) -> Floats:
-    """Return the draws of a stream at ascending indices; only blocks with at least one index are drawn."""
-    draws = np.empty(len(indices))
-    blocks = np.unique(indices // _BLOCK)
-    starts, ends = np.searchsorted(indices, [blocks * _BLOCK, (blocks + 1) * _BLOCK])
-    for block, start, end in zip(blocks.tolist(), starts, ends, strict=True):
-        first = block * _BLOCK
-        draws[start:end] = uniforms(seed, stream_id(stream), first, _BLOCK)[indices[start:end] - first]
-    return draws

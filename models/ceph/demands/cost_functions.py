@@ -28,7 +28,7 @@ from models.devices.device import Device
 from models.network.service_demand import NOTHING, ServiceDemand
 from traces.operations import Op
 from traces.workload.distributions import Lognormal
-from traces.workload.generate import PAGE
+from traces.workload.object_names import PAGE
 
 _COMPACTION_BYTES = 2 << 20
 """compaction_readahead_size of bluestore_rocksdb_options: bytes that a compaction reads or writes at once."""

@@ -11,7 +11,8 @@ from tests.profiles import examples
 from traces.operations import OPERATIONS, OPS, S3
 from traces.spec.spec_file import validated
 from traces.trace import Pacing, Trace
-from traces.workload.generate import CYCLE, PAGE, generate
+from traces.workload.generate import CYCLE, generate
+from traces.workload.object_names import PAGE
 from traces.workload.workload import Workload
 
 SIZES = {"kind": "lognormal", "mean": "64KiB", "cv": 2}
