@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ from models.network.scenario import Action, ActionKind
 from models.network.station import UNBOUNDED, Bound, Group, Member, Station
 from models.network.streams import Streams, streams_of
 from models.network.sub_requests import refuse_cycles
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,18 @@ class Network:
     @cached_property
     def _streams(self) -> dict[tuple[int, str], Streams]:
         """Those that have been requested, by route and load."""
+        return {}
+
+    def once(self, make: Callable[[Network], V]) -> V:
+        """Return what a function makes of the network, made once; it must not be changed."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        found: V = self._made[make]
+        return found
+
+    @cached_property
+    def _made(self) -> dict[Callable[[Network], Any], Any]:
+        """What `once` has returned, by function."""
         return {}
 
     def first_station(self, where: int | Member | Bound) -> int:

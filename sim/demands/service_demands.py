@@ -238,6 +238,8 @@ class DemandSums:
         self.ever_taken = np.zeros(shape[1])
         self.held_s, self.held_square_s2, self.unknown = np.zeros(shape[1]), np.zeros(shape[1]), set[int]()
         self.no_contention_s = np.zeros(shape[0])
+        self._any_keys = frozenset(any_keys)
+        self._least = {self._any_keys: self.work}
         self._kept: list[_Flat] = []
         self._batching: dict[int | Member | Bound, bool] = {}
         self._lasting = frozenset(range(len(network.stations))) if settled else lasting_pools(network)
@@ -375,23 +377,32 @@ class DemandSums:
         Holding times of tokens are those of `demands`: only the columns of placement tables differ.
         """
         places = self._places(any_keys, even_clients)
-        work = StationWork(self.network, places, self.background)
-        stations, further = places.stations, places.tabled - self.places.tabled
-        for _, _, winner, lineage, blocks in self._flat(chunks):
-            weights = Weights.of(lineage, winner)
-            for block in blocks:
-                self._weigh_children(block, lineage, weights)
-                place = np.where(block.place < stations, block.place, block.place + further)
-                spread = places.of_any_key(block.k, place)
-                self._add_least(work, block, spread, lineage, weights.sure[block.rows, None])
-            work.end_sheet()
+        stations, tabled = places.stations, self.places.tabled
         held_s, held_square_s2 = (
-            np.concatenate([held[:stations], np.zeros(places.tabled), held[stations + self.places.tabled :]])
+            np.concatenate([held[:stations], np.zeros(places.tabled), held[stations + tabled :]])
             for held in (self.held_s, self.held_square_s2)
         )
-        count = self.present.sum()
+        work, count = self._least_work(chunks, any_keys).at(places), self.present.sum()
         low_error_s = work.errors_s(held_s, held_square_s2, count) / count
         return LeastDemands(places.resources(), work.totals_s(held_s)[0] / count, low_error_s)
+
+    def _least_work(self, chunks: _Chunks, any_keys: Collection[int]) -> StationWork:
+        """Return the work with other keys, of which the least is added up once: it is the same for all clients."""
+        keys = frozenset(any_keys)
+        if keys not in self._least:
+            places = self._places(any_keys, even_clients=False)
+            work = StationWork(self.network, places, self.background)
+            stations, further = places.stations, places.tabled - self.places.tabled
+            for _, _, winner, lineage, blocks in self._flat(chunks):
+                weights = Weights.of(lineage, winner)
+                for block in blocks:
+                    self._weigh_children(block, lineage, weights)
+                    place = np.where(block.place < stations, block.place, block.place + further)
+                    spread = places.of_any_key(block.k, place)
+                    self._add_least(work, block, spread, lineage, weights.sure[block.rows, None])
+                work.end_sheet()
+            self._least[keys] = work
+        return self._least[keys]
 
     def _of_requests(self, block: _Block, lineage: Lineage) -> Iterator[tuple[int, slice | NDArray[np.int64]]]:
         """Yield the routes of the requests that a block's rows descend from, and these rows."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -55,6 +57,12 @@ class StationWork:
         self.least_s, self.most_s, self.least_square_s2 = (np.zeros(len(places)) for _ in range(3))
         self.queueing_s = self.delay_s = 0.0
         self._of_roots: list[tuple[NDArray[np.int64], NDArray[np.int64], Floats]] = []
+
+    def at(self, places: Places) -> StationWork:
+        """Return the work at the same places, of whose fractions others are known."""
+        found = copy(self)
+        found.places = places
+        return found
 
     def add_batch_starts(self, place: NDArray[np.int64], demand_s: Floats, least_s: Floats) -> None:
         """Add all visits that may begin a batch, also those of failed requests; all shape (visits,)."""

@@ -46,12 +46,28 @@ class Resource:
         return len(self.stations) > 1 and not self.shares_server
 
 
-def stations_of(network: Network, where: int | Member | Bound) -> list[int]:
+def stations_of(network: Network, where: int | Member | Bound) -> tuple[int, ...]:
     """Return all stations at which a visit may be served."""
     if not isinstance(where, Member | Bound):
-        return [int(where)]
-    found: list[int] = np.flatnonzero(_counts(network, where)).tolist()
-    return found
+        return (int(where),)
+    return network.once(_KnownStations).of(network, where)
+
+
+class _KnownStations:
+    """The stations of the places of a network, which are found once; those of many places are the same."""
+
+    def __init__(self, network: Network):
+        self._of: dict[Member | Bound, tuple[int, ...]] = {}
+        self._alike: dict[bytes, tuple[int, ...]] = {}
+
+    def of(self, network: Network, where: Member | Bound) -> tuple[int, ...]:
+        if where not in self._of:
+            found = np.flatnonzero(_counts(network, where))
+            alike = found.tobytes()
+            if alike not in self._alike:
+                self._alike[alike] = tuple(found.tolist())
+            self._of[where] = self._alike[alike]
+        return self._of[where]
 
 
 def stations_by_visits(network: Network, where: int | Member | Bound) -> Floats:
@@ -108,15 +124,17 @@ def may_stop(network: Network, visit: Visit, lasting: Collection[int] = ()) -> b
 
     `lasting`: pools at which no job waits forever, see `lasting_pools`.
     """
-    shuts = targets(network, ActionKind.SHUT)
-    held = not visit.releases and any(
-        (network.stations[k].discipline.holds_tokens and k not in lasting) or k in shuts
-        for k in stations_of(network, visit.station)
-    )
+    waits_at = network.once(_holding).difference(lasting) | targets(network, ActionKind.SHUT)
+    held = not visit.releases and not waits_at.isdisjoint(stations_of(network, visit.station))
     waits = visit.starts is not None and any(
         may_stop(network, v, lasting) for k in visit.starts.routes for v in network.routes[k].visits
     )
     return held or waits or may_refuse(network, visit)
+
+
+def _holding(network: Network) -> frozenset[int]:
+    """Return the pools of tokens."""
+    return frozenset(k for k, station in enumerate(network.stations) if station.discipline.holds_tokens)
 
 
 def lasting_pools(network: Network) -> frozenset[int]:
@@ -125,7 +143,7 @@ def lasting_pools(network: Network) -> frozenset[int]:
     A job with a token of such a pool waits for no gate, and for no other pool but those that were found before: so
     there is no deadlock. It visits no dead station.
     """
-    pools = {k for k, s in enumerate(network.stations) if s.discipline.holds_tokens}
+    pools = network.once(_holding)
     if targets(network, ActionKind.DOWN, ActionKind.SHUT) or any(r.policy != NO_POLICY for r in network.routes):
         return frozenset()
     endless = {k for k in pools if network.stations[k].queue_limit >= UNBOUNDED}
@@ -448,9 +466,13 @@ class Places:
 
     def resources(self) -> tuple[Resource, ...]:
         """Return the stations, each set of stations to which requests are bound at run time, and the pairs."""
-        sets = [*((k,) for k in range(self.stations)), *self.free]
+        free = (_resource(self.network, members) for members in self.free)
         pairs = (_pair(self.network, pair) for pair in self.pairs)
-        return (*(_resource(self.network, members) for members in sets), *pairs)
+        return (*self.network.once(_station_resources), *free, *pairs)
+
+
+def _station_resources(network: Network) -> tuple[Resource, ...]:
+    return tuple(_resource(network, (k,)) for k in range(len(network.stations)))
 
 
 def _pair(network: Network, pair: tuple[int, int]) -> Resource:

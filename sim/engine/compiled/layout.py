@@ -21,12 +21,16 @@ Ints = NDArray[np.int64]
 
 def arrays_of(network: Network) -> dict[str, NDArray[Any]]:
     """Return the arrays of the `PROGRAM` record that describe a Network, by name."""
+    # Tables of groups, which are as large as the network's own, are not kept.
+    return {**network.once(_stations), **network.once(_structure), **_groups(network)}
+
+
+def _stations(network: Network) -> dict[str, NDArray[Any]]:
+    """Return stations, their weights, and the actions on them."""
     roles = {role: i for i, role in enumerate(network.roles)}
     return {
         "stations": _records(STATION, [_station(s, roles[s.role]) for s in network.stations]),
         "weights": _weights(network),
-        **_structure(network),
-        **_groups(network),
         "actions": _records(ACTION, [(a.kind, a.target, a.member, a.at_s, a.value) for a in network.scenario]),
     }
 
