@@ -24,7 +24,7 @@ Methods for Reliability Data", 1998, chapter 7). Differences may be negative; th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -326,7 +326,7 @@ class Replications:
             confidence,
             {op: self._op_summary(op, figures, confidence) for op, figures in self.figures.items()},
             _mean([run.summary["duration_s"] for run in self.runs]).interval(confidence),
-            [self._station(row, confidence) for row in self.runs[0].stations],
+            self._stations(confidence),
         )
 
     def _op_summary(self, op: str, figures: dict[str, Figure], confidence: float) -> OpSummary:
@@ -343,10 +343,19 @@ class Replications:
             too_few(sum(s["count"] - s["errors"] for s in summaries)),
         )
 
-    def _station(self, first: StationRow, confidence: float) -> StationSummary:
-        rows = [row for run in self.runs for row in run.stations if row["name"] == first["name"]]
-        utilization, queue = (_mean([r[f] for r in rows]).interval(confidence) for f in ("utilization", "mean_queue"))
-        return StationSummary(first["name"], first["role"], utilization, queue, first["servers"])
+    def _stations(self, confidence: float) -> list[StationSummary]:
+        each: dict[str, list[StationRow]] = {row["name"]: [] for row in self.runs[0].stations}
+        for run in self.runs:
+            for row in run.stations:
+                each.get(row["name"], []).append(row)
+        return [_station(rows, confidence) for rows in each.values()]
+
+
+def _station(rows: Sequence[StationRow], confidence: float) -> StationSummary:
+    """Return the summary of a station, of which there is a row of each run."""
+    utilization = _mean([row["utilization"] for row in rows]).interval(confidence)
+    queue = _mean([row["mean_queue"] for row in rows]).interval(confidence)
+    return StationSummary(rows[0]["name"], rows[0]["role"], utilization, queue, rows[0]["servers"])
 
 
 def _mean(each: list[float]) -> Figure:
