@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cli.made import Made
-from cli.pages.failures import failures_page
+from cli.pages.page import Page
 from cli.present import Answer
 from cli.tables.experiments.failures import failures_shown
 from cli.tables.numbers import failures_table
@@ -16,6 +16,12 @@ def failures_answer(found: Failures, made: Made) -> Answer:
         found,
         lambda: failures_shown(found),
         made,
-        lambda: failures_page(found),
+        lambda: _page(found),
         table=lambda: failures_table(found),
     )
+
+
+def _page(found: Failures) -> Page:
+    from cli.pages.failures import failures_page  # loads plotly, which the command does not need
+
+    return failures_page(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cli.made import Made
-from cli.pages.find import best_page, limit_page
+from cli.pages.page import Page
 from cli.present import Answer
 from cli.tables.experiments.find import best_shown, limit_shown
 from cli.tables.numbers import best_table, limit_table
@@ -17,7 +17,7 @@ def limit_answer(found: FoundLimit, spec: str, made: Made) -> Answer:
         found,
         lambda: limit_shown(found),
         made,
-        lambda: limit_page(found, spec),
+        lambda: _limit_page(found, spec),
         table=lambda: limit_table(found),
     )
 
@@ -28,6 +28,18 @@ def best_answer(found: Best, spec: str, made: Made) -> Answer:
         found,
         lambda: best_shown(found),
         made,
-        lambda: best_page(found, spec),
+        lambda: _best_page(found, spec),
         table=lambda: best_table(found),
     )
+
+
+def _limit_page(found: FoundLimit, spec: str) -> Page:
+    from cli.pages.find import limit_page  # loads plotly, which the command does not need
+
+    return limit_page(found, spec)
+
+
+def _best_page(found: Best, spec: str) -> Page:
+    from cli.pages.find import best_page
+
+    return best_page(found, spec)

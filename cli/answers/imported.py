@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cli.made import Made
-from cli.pages.trace import trace_page
+from cli.pages.page import Page
 from cli.present import Answer
 from cli.tables.measured.imported import import_lines
 from traces.statistics.characteristics import figures
@@ -25,6 +25,12 @@ def import_answer(found: Mapping[str, Any]) -> Answer:
         found,
         lambda: import_lines(found),
         Made(),
-        lambda: trace_page(trace(), figures(trace()), f"Trace {path.name}"),
+        lambda: _page(trace(), path),
         table=lambda: trace().table,
     )
+
+
+def _page(trace: Trace, path: Path) -> Page:
+    from cli.pages.trace import trace_page  # loads plotly, which the command does not need
+
+    return trace_page(trace, figures(trace), f"Trace {path.name}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cli.made import Made
-from cli.pages.plan import plan_page
+from cli.pages.page import Page
 from cli.present import Answer
 from cli.tables.experiments.plan import plan_shown
 from sim.capacity.plan import CapacityPlan
@@ -17,7 +17,13 @@ def plan_answer(found: CapacityPlan, spec: str, made: Made) -> Answer:
         found.to_json(),
         lambda: plan_shown(found),
         made,
-        lambda: plan_page(found, f"Plan of {spec}"),
+        lambda: _page(found, spec),
         {"changes.parquet": changes},
         lambda: changes,
     )
+
+
+def _page(found: CapacityPlan, spec: str) -> Page:
+    from cli.pages.plan import plan_page  # loads plotly, which the command does not need
+
+    return plan_page(found, f"Plan of {spec}")

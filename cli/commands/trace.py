@@ -13,7 +13,6 @@ from cli.common import print_json, say, stdout
 from cli.options import ForceOption, JsonOption, OutOption, PageOption, SeedOption, SetOption
 from cli.outputs import check_file_output, check_page_output
 from cli.pages.page import write_page
-from cli.pages.trace import trace_page
 from traces.run import read_trace_or_run
 from traces.statistics.characteristics import figures as characteristic_figures
 from traces.statistics.describe import describe
@@ -76,6 +75,8 @@ def info(
     requested, run = read_trace_or_run(trace)
     figures = characteristic_figures(requested, run)
     if report is not None:
+        from cli.pages.trace import trace_page  # loads plotly, which the command does not need
+
         write_page(trace_page(requested, figures, f"Trace {trace.name}"), report)
         say(f"Page written to {report}")
     _show(figures, as_json)
