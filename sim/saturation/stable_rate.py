@@ -38,6 +38,7 @@ _LIGHT, _FEW, _LEAST_FEW = 0.1, 500, 20  # fraction of the rate by demands, and 
 _NEARLY = 0.97  # of a rate, which counts as this rate: nearer to saturation a backlog takes longer to show
 _HIGHER, _MOST = 1.1, 2.0  # ratio of rates tried above that by demands, and greatest one of any of them to it
 _GROWTH = 0.025  # of the requests of the last half of a trial, by which more wait at its end than before
+_FLUCTUATION = 0.3  # of the requests in flight, by which their number may grow by chance or as a trial begins
 _WINDOWS = (0.4, 0.6), (0.8, 1.0)  # parts of the time of arrivals in which requests in flight are counted
 _FULL = 0.985  # fraction of a pool's tokens that are taken on average if there are too few
 _BUSY = 0.75  # mean utilisation of equal stations near saturation, of which single ones have more
@@ -189,6 +190,7 @@ class _Trial:
         busiest: the station with the highest utilisation, if it tells how near to saturation it is.
         full_pool: the fullest pool, if it has no idle token.
         refusing: the fullest pool that refuses requests, if most of the growth is of those that fail.
+        in_flight: mean number of requests in flight after half of the arrivals, as a fraction like `growth`.
     """
 
     rate_ops: float
@@ -199,6 +201,7 @@ class _Trial:
     busiest: StationLoad | None
     full_pool: StationLoad | None
     refusing: StationLoad | None = None
+    in_flight: float = 0.0
 
     @property
     def served_ops(self) -> float:
@@ -209,6 +212,11 @@ class _Trial:
     def is_stable(self) -> bool:
         """Whether the requests in flight settle."""
         return self.growth <= _GROWTH and self.full_pool is None
+
+    @property
+    def may_be_stable(self) -> bool:
+        """Whether more requests may be in flight at the end by chance, given how many are in flight at all."""
+        return self.full_pool is None and self.growth <= max(_GROWTH, _FLUCTUATION * self.in_flight)
 
 
 @dataclass(frozen=True)
@@ -257,8 +265,14 @@ class _Trials:
         return _Trials(spec, trace, stretch.from_s, stretch.until_s, pools, batching, kinds, count, calm, warming)
 
     def at(self, rate_ops: float) -> _Trial:
-        """Simulate at a rate."""
-        count = max(_LEAST_FEW, int(min(self.count, (self.until_s - self.from_s) * rate_ops)))
+        """Simulate at a rate, with more requests if it is not clear whether those in flight settle."""
+        trial = self._of(rate_ops, self.count)
+        if trial.is_stable or not trial.may_be_stable:
+            return trial
+        return self._of(rate_ops, _LONGER * self.count)
+
+    def _of(self, rate_ops: float, most: int) -> _Trial:
+        count = max(_LEAST_FEW, int(min(most, (self.until_s - self.from_s) * rate_ops)))
         issued = _at_rate(self.trace, self.kinds, rate_ops, count, self.from_s, self.warming, self.seed)
         return _run(self.spec, issued, rate_ops, self.calm.errors, self.pools, self.batching, self.warming, self.seed)
 
@@ -286,7 +300,8 @@ def _run(
     assert run.stations is not None
     loads = utilizations([run.stations.to_pylist()])
     fullest = busiest(each for each in loads if each.station in pools)
-    growth = _growth(arrival_s, run.column("end_s")) / late + max(0.0, lost)
+    before, after = _in_flight(arrival_s, run.column("end_s"))
+    growth = (after - before) / late + max(0.0, lost)
     refusing = busiest(each for each in loads if pools.get(each.station))
     return _Trial(
         rate_ops,
@@ -297,11 +312,12 @@ def _run(
         _first_full(loads, batching),
         fullest if fullest is not None and fullest.load >= _FULL else None,
         refusing if lost > growth / 2 > 0 else None,
+        before / late,
     )
 
 
-def _growth(arrival_s: Floats, end_s: Floats) -> float:
-    """Return by how many more requests are in flight at the end of the arrivals than after half of them.
+def _in_flight(arrival_s: Floats, end_s: Floats) -> tuple[float, float]:
+    """Return how many requests are in flight after half of the arrivals, and at their end if the number grows evenly.
 
     At both times it is the mean of a fifth of the time, as batches and pauses change the number from moment to moment.
     """
@@ -310,7 +326,7 @@ def _growth(arrival_s: Floats, end_s: Floats) -> float:
         float((np.clip(end_s, *within) - np.clip(arrival_s, *within)).sum()) / max(within[1] - within[0], 1e-12)
         for within in (from_s + np.array(part) * (until_s - from_s) for part in _WINDOWS)
     )
-    return float(after - before) * 0.5 / (_WINDOWS[1][0] - _WINDOWS[0][0])
+    return before, before + float(after - before) * 0.5 / (_WINDOWS[1][0] - _WINDOWS[0][0])
 
 
 def _first_full(loads: Sequence[StationLoad], batching: Collection[str]) -> StationLoad | None:
