@@ -23,6 +23,7 @@ try:
     import typer
     from typer.core import TyperGroup
 
+    from cli.ending import begin_alone, tell_end
     from traces.errors import InputError
     from traces.interrupts import handled_stops, raised_stops
     from traces.printable import printable
@@ -172,9 +173,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _prepare_streams()
     if arguments is None:  # the process is this command alone
         do_without_pandas()
+        begin_alone()
     with handled_stops(at_exit=arguments is None):
         try:
             code = _exit_code(arguments)
+            tell_end(code)
         finally:
             if outputs := sys.modules.get(f"{__package__}.outputs"):  # commands without outputs do not import it
                 outputs.release_outputs()

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from cli.common import print_grid, print_json, print_lines, progress, say, stdout
+from cli.ending import perform_in_child
 from cli.options import ForceOption, JsonOption, OutOption, SeedOption, SetOption, duration, fraction
 from cli.outputs import check_run_output
 from cli.parse.spec import overridden
@@ -186,6 +187,8 @@ def command(
         policies=_policies(policy, assignments or []), keep=keep, seed=seed or 0, verify=verify,
     )  # fmt: skip
     staged = [parse_lab_fault(text) for text in faults or []]
+    if mount is not None and not dry_run:
+        perform_in_child()
     if host is not None and not use_lab:
         raise InputError("--host is one of a store of the lab; add --lab, or name the host by --endpoint-url")
     if staged and not use_lab and (mount is None or lifecycle.around(mount) is None):
