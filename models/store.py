@@ -129,6 +129,7 @@ MODULES = {
     "s3fs": ".s3fs.store",
     "silo": ".silo.store",
     "rustfs": ".rustfs.store",
+    "garage": ".garage.store",
 }
 """The modules of the stores in tailcast, by name, relative to this package; each has a `STORE`, and is imported when a
 spec names it."""
@@ -143,6 +144,7 @@ _SPECS = {
     "s3fs": (".s3fs.spec", "S3fsSpec"),
     "silo": (".silo.spec", "SiloSpec"),
     "rustfs": (".rustfs.spec", "RustfsSpec"),
+    "garage": (".garage.spec", "GarageSpec"),
 }
 """Module and class of their specs, for what needs no more: a store's module also imports what compiles."""
 

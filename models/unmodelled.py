@@ -23,7 +23,7 @@ NEAREST: dict[str, tuple[str, str]] = {
     "moto": ("minio", "it holds objects in memory of one Python process, and is made for tests"),
     "leofs": ("bob", "objects are in append-only files with a ring of nodes, and gateways cache them"),
     "ambry": ("bob", "blobs are in append-only partitions with replication without a quorum of reads"),
-    "riak-cs": ("swift", "blocks of 1 MB are in a ring with vector clocks, and reads ask all copies"),
+    "riak-cs": ("garage", "blocks of 1 MB are in a ring with vector clocks, and reads ask all copies"),
     "gluster": ("minio", "files are in bricks with replicas that clients write to"),
     "aws-s3": ("minio", "its partitions allow 3,500 writes and 5,500 reads a second for each prefix, then send 503"),
 }  # fmt: skip

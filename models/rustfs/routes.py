@@ -37,7 +37,7 @@ from models.shared.steps import (
 )
 
 SPARE_LOCKS = 1
-"""Lock servers asked beyond the quorum (LOCK_ACQUIRE_SPARE_HEDGES)."""
+"""Lock servers beyond the quorum that a lock goes to (LOCK_ACQUIRE_SPARE_HEDGES)."""
 METADATA_TIMEOUT_S, DRIVE_TIMEOUT_S = 5.0, 30.0
 """Time limits of a look-up or a listing, and of other operations of a drive (crates/config/src/constants/drive.rs)."""
 
@@ -71,14 +71,14 @@ class Differences(Builder):
         return lockers // 2 + 1 if self.op in ("PUT", "DELETE") else lockers - lockers // 2
 
     def _lock(self) -> Stages:
-        """A lock on a quorum of the nodes of the set, of which one more is asked."""
+        """A lock on a quorum of the nodes of the set, and on one more that it does not wait for."""
         if not self.calls_nodes:
             return ()
         bare, pool, lockers = self.call.without_bytes, self.kind.pool, self.layout.lockers
-        asked = min(self._quorum + SPARE_LOCKS, lockers)
+        called = min(self._quorum + SPARE_LOCKS, lockers)
         if bare.takes_time or self.queued:
             own = 1 if self.own and not self.mixed else 0  # the coordinator locks its own part in the process
-            calls = [self._call(bare, partial(self.places.locker, pool, n)) for n in range(own, asked)]
+            calls = [self._call(bare, partial(self.places.locker, pool, n)) for n in range(own, called)]
             needed = min(self._quorum - own, len(calls))
             return fan_out(calls, wait_for=needed) if needed else ()
         return in_series(delay(self.places.locker(pool, lockers - 1, "way"), self._way_s))
@@ -86,7 +86,7 @@ class Differences(Builder):
     # Metadata: a quorum answers HEADs and GETs of inline objects.
 
     @property
-    def _asked(self) -> int:
+    def _read_from(self) -> int:
         """Number of drives whose metadata are read."""
         by_quorum = self.op == "HEAD" or (self.op == "GET" and self.kind.inline)
         return self.layout.data + (2 * self.layout.data == self.layout.size) if by_quorum else self.layout.size
@@ -94,18 +94,18 @@ class Differences(Builder):
     def _metadata(
         self, demand: ServiceDemand, latency: ServiceDemand, carries: bool = False, found: Sequence[Chance] = ()
     ) -> Branches:
-        return super()._metadata(demand, latency, carries, found)[: self._asked]
+        return super()._metadata(demand, latency, carries, found)[: self._read_from]
 
     def _cached(self, carries: bool = False) -> Branches:
-        return super()._cached(carries)[: self._asked]
+        return super()._cached(carries)[: self._read_from]
 
     def _calls(self, demand: ServiceDemand) -> Stages:
         if not self.calls_nodes:
             return ()
-        return self._alike([self._at(p, ()) for p in range(self.own, self._asked)], demand)
+        return self._alike([self._at(p, ()) for p in range(self.own, self._read_from)], demand)
 
     def _from_drives(self, count: int, blocks: str, more: int) -> Stages:
-        return super()._from_drives(min(count, self._asked), blocks, more)
+        return super()._from_drives(min(count, self._read_from), blocks, more)
 
     # Shards: all are read in lockstep, and the slow ones given up.
 

@@ -46,7 +46,7 @@ class Reads(Strict):
         "parity one by one after `hedge_after` (RUSTFS_GET_LOCKSTEP_DATA_SHARDS_ONLY_ENABLE).",
     )
     hedge_after: Annotated[Seconds, Field(gt=0), Basis(_HEDGE, 0.01, 1)] = Field(
-        0.1, description="Time after which a stripe waits for k + 1 shards only instead of all that were asked for."
+        0.1, description="Time after which a stripe waits for k + 1 shards only instead of all that are read."
     )
     per_node: Annotated[int, Basis("RustFS's default: RUSTFS_OBJECT_MAX_CONCURRENT_DISK_READS", 1, 4096)] = Field(
         64, ge=1, description="Number of GETs that read from drives at the same time on a node; others wait."

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from models.capabilities import Doubt
 from models.minio.compile import compile as compile_with
 from models.minio.demands import demands as minio_demands
 from models.minio.demands import unused as minio_unused
@@ -40,15 +39,8 @@ def unused(spec: RustfsSpec, ops: Collection[Op]) -> list[str]:
     return [*minio_unused(spec, ops), *(path for path, is_unused in more.items() if is_unused)]
 
 
-def doubts(spec: RustfsSpec) -> Iterator[Doubt]:
-    """Yield what a loss of power takes."""
-    if spec.durability != "strict":
-        what = "metadata, and inline objects" if spec.durability == "relaxed" else "objects"
-        yield Doubt("durability", f"is {spec.durability}: {what} of the last seconds are lost if all hosts lose power")
-
-
 _MINIO: Store[Any] = MINIO
 STORE = replace(
     _MINIO, name="rustfs", Spec=RustfsSpec, compile=compile, compile_saturated=partial(compile, waiting=math.inf),
-    faults=FAULTS, demands=demands, unused=unused, doubts=doubts, object_limits=None, spreads=SPREADS, setup=SETUP,
+    faults=FAULTS, demands=demands, unused=unused, doubts=None, object_limits=None, spreads=SPREADS, setup=SETUP,
 )  # fmt: skip

@@ -157,7 +157,7 @@ CASES = (
     ),
     Case(
         "rustfs-3node",
-        "RustFS 1.0.1 on 3 virtual machines with 2 drives each, warp on one of them: throughput and mean latency of PUT, "
+        "RustFS 1.0.1 on 3 virtual machines with 2 drives each, warp on one of them: throughput and latency of PUTs, "
         "bytes on links and drives for each byte stored (means over the process of warp, some 10 % too low); "
         "github.com/Maaz-Ali-Baig/masters-thesis-s3-evaluation, perf-rustfs-vm-3node-20261010",
         0.2,

@@ -1,0 +1,1 @@
+"""Garage: partitions on nodes, quorums of metadata in LMDB, blocks without syncs."""

@@ -1,0 +1,140 @@
+"""Hosts that run a store's services on their own drives, behind their page caches: sections of specs, and stations.
+
+What small stores have in common, so that a store's own folder has its mechanisms only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from models.devices.drive_times import HostDrives
+from models.devices.presets import PresetSection
+from models.devices.processors import BARE_COUNT, Cores
+from models.network.discipline import Discipline
+from models.network.scenario import Action
+from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
+from models.network.station import Station, StationList
+from models.shared.caches import PageCache
+from models.shared.clients import ClientMachines, ClientStations
+from models.shared.faults import slowdowns_of_hosts
+from models.shared.links import NicBandwidth, added_link
+from models.shared.prices import Price, PriceList
+from models.shared.store_spec import Internode
+from traces.operations import Op, S3Op
+from traces.spec.field_notes import Basis, Unit
+from traces.spec.units import MOST_COUNT, Bytes
+from traces.workload.distributions import Strict
+
+
+class Calls(Internode):
+    """A call from one service to another."""
+
+    call: Demand = Field(
+        NOTHING, description="CPU time of a call on each of its two sides; per-byte: of what it moves."
+    )
+
+
+class ServerHosts(PresetSection):
+    """The machines that the store runs on, which are identical."""
+
+    preset: str | None = Field(None, description="Name of a measured host, which supplies its CPU times.")
+    count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(
+        1, ge=1, le=MOST_COUNT, description="Number of hosts."
+    )
+    cores: Annotated[Cores, BARE_COUNT] = Field(
+        Cores(), description="Cores of a host, which its services use; a bare number is their count."
+    )
+    nic: NicBandwidth = Field(
+        0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."
+    )
+    page_cache: PageCache = Field(PageCache(), description="What memory serves of a host's reads.")
+    cpu: dict[S3Op, Demand] = Field({}, description="CPU time of the service that takes requests, by operation.")
+    internode: Calls = Field(Calls(), description="Calls between services.")
+
+    def cpu_demand(self, op: Op) -> ServiceDemand:
+        """Return the CPU demand of a request."""
+        return self.cores.at_speed(self.cpu.get(op, NOTHING))
+
+
+class BufferedDrives(HostDrives):
+    """The drives of each host behind its page cache, which receives what is written."""
+
+    durable: ClassVar[str] = "sync"
+
+    read: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(
+        None, description="Service time of reading data that the page cache does not have."
+    )
+    write: Annotated[Demand, DRIVE_BANDWIDTH] | None = Field(
+        None, description="Service time of writing data back from the page cache."
+    )
+    sync: Demand | None = Field(None, description="Time of a sync, for which its request waits; of a drive's journal.")
+    capacity: Annotated[Bytes, Field(gt=0), Basis("assumed: 8 TB", 1e11, 4e13)] = Field(
+        8 * 10**12, description="Bytes that a drive takes."
+    )
+
+
+class StoredObjects(Strict):
+    """The objects that the store holds before the run."""
+
+    objects: Annotated[float, Unit("", "1e9"), Basis("assumed: an empty store", 1, 1e12)] = Field(
+        0.0, ge=0, description="Number of objects before the run, over all buckets."
+    )
+    object_size: Bytes | None = Field(
+        None, description="Mean size of these objects; absent: that of the objects that are requested."
+    )
+
+
+class HostPrices(PriceList):
+    """The prices of hosts and drives."""
+
+    host: Price = Field(0.0, description="Price of each host without drives.")
+    drive: Price = Field(0.0, description="Price of each drive of the hosts.")
+
+
+class HostStations(StationList):
+    """Numbers the stations of hosts and clients.
+
+    Attributes:
+        refused: a dead station, at which requests and calls fail.
+        latency, drive_latency, timer: infinite servers.
+        cpu, ins, outs: of each host, shape (hosts,).
+        drive: of each host and drive, shape (hosts, drives).
+    """
+
+    def __init__(
+        self, client: ClientMachines, hosts: ServerHosts, drives: HostDrives, *, queue: float, client_group: int
+    ):
+        super().__init__()
+        infinite = Discipline.INFINITE_SERVER
+        self.refused = self.add(Station("refused", "refused", infinite))
+        self.latency = self.add(Station("network latency", "network latency", infinite))
+        self.drive_latency = self.add(Station("drive latency", "drive latency", infinite))
+        self.timer = self.add(Station("timer", "timer", infinite))
+        self.clients = ClientStations(client, self.add, group=client_group, latency=self.latency, queue=queue)
+        numbers, cores = range(hosts.count), hosts.cores.count
+        self.cpu = np.array(
+            [self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, cores, (h,))) for h in numbers], np.int32
+        )
+        self.ins, self.outs = (
+            np.array([added_link(self, f"host {h}", "host", h, way, hosts.nic, queue) for h in numbers], np.int32)
+            for way in ("in", "out")
+        )
+        self.drive = np.array([
+            [
+                self.add(Station(f"host {h} drive {d}", "drive", Discipline.FIFO, drives.queue_depth, (h, d)))
+                for d in range(drives.count)
+            ]
+            for h in numbers
+        ], np.int32)  # fmt: skip
+
+    def of_each_host(self, name: str, role: str, discipline: Discipline, servers: int = 1) -> list[int]:
+        """Add a station to each host, such as a lock or a pool; return their indices."""
+        return [self.add(Station(f"host {h} {name}", role, discipline, servers, (h,))) for h in range(len(self.cpu))]
+
+    def slowdowns(self, faults: Iterable[object]) -> list[Action]:
+        """Return the effects of slow drives and of neighbours on stations."""
+        return slowdowns_of_hosts(faults, cpu=self.cpu, drives=self.drive, ins=self.ins, outs=self.outs)
