@@ -130,6 +130,7 @@ MODULES = {
     "silo": ".silo.store",
     "rustfs": ".rustfs.store",
     "garage": ".garage.store",
+    "versitygw": ".versitygw.store",
 }
 """The modules of the stores in tailcast, by name, relative to this package; each has a `STORE`, and is imported when a
 spec names it."""
@@ -145,6 +146,7 @@ _SPECS = {
     "silo": (".silo.spec", "SiloSpec"),
     "rustfs": (".rustfs.spec", "RustfsSpec"),
     "garage": (".garage.spec", "GarageSpec"),
+    "versitygw": (".versitygw.spec", "VersitygwSpec"),
 }
 """Module and class of their specs, for what needs no more: a store's module also imports what compiles."""
 

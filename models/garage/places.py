@@ -17,7 +17,7 @@ from models.garage.faults import Epoch, HostHung, epochs_of
 from models.garage.spec import GarageSpec
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
-from models.network.station import Bound, Member, Station
+from models.network.station import Bound, Indices, Member, Station
 from models.shared.faults import merged
 from models.shared.hosts import HostStations
 from models.shared.placement_table import PlacementTable, epoch_changes, epoch_names, numbered
@@ -50,7 +50,7 @@ class Places:
         self.scenario = [Action(ActionKind.DOWN, stations.refused)] * self.bound
         self._gates = self._hung_gates()
         protection = spec.protection
-        columns = [(part,) for part in _HEAD]
+        columns: list[Indices] = [(part,) for part in _HEAD]
         for name in SETS:
             columns += numbered(f"{name} read", protection.read_quorum, _NODE)
             columns += numbered(f"{name} write", protection.width, _NODE)

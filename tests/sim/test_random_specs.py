@@ -75,6 +75,7 @@ def test_random_specs_are_of_all_kinds() -> None:
         "silo",
         "rustfs",
         "garage",
+        "versitygw",
     }
     assert len({each.name for each in made}) > 20
     changed = {change.partition(":")[0] for each in made for change in each.changes}

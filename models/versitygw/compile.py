@@ -1,0 +1,57 @@
+"""versitygw as stations and routes: hosts with a gateway each, a file system with drives, and the clients."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.devices.hdd_scheduling import HddQueue, hdd_queue
+from models.network.demand_sheet import Requests
+from models.network.distinct_rows import kinds_of_rows
+from models.network.network import Network
+from models.shared.background import with_background
+from models.shared.multipart import in_parts
+from models.versitygw.routes import Kind, Routes
+from models.versitygw.spec import VersitygwSpec
+from models.versitygw.stations import Stations
+from traces.operations import GET, OPS, PUT, S3
+from traces.random_streams import stream_id, uniforms
+from traces.trace import Trace
+
+
+def compile(spec: VersitygwSpec, trace: Trace, waiting: float | None = None) -> tuple[Network, Requests]:
+    """Return the Network of gateways on a file system, and the requests of a Trace on it.
+
+    `waiting`: mean number of accesses at a hard disk that is busy, at least 1; None: by the load of the Trace.
+    """
+    if waiting is None:
+        return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace))
+    spec = spec.model_copy(update={"drives": spec.drives.at_depth(waiting)})
+    stations = Stations(spec)
+    kinds, kind_of = _kinds(spec, trace)
+    network = Network(
+        tuple(stations.all), Routes(spec, stations).routes(kinds), (stations.table,), stations.clients.groups,
+        (*stations.scenario, *stations.slowdowns(spec.faults)),
+    )  # fmt: skip
+    requests = Requests.of(trace, kind_of)
+    requests = replace(requests, key_hash=stations.row_hashes(requests.key_hash))
+    return with_background(spec.background, network, requests, {"drives": "drive", "cpu": "host cpu"})
+
+
+def hdd_queue_of(spec: VersitygwSpec, trace: Trace) -> HddQueue:
+    """Return the queues of the hard disks: clients wait for reads, and for writes that a close waits for."""
+    waits = np.where(trace.op == GET, 1 - spec.hosts.page_cache.hit_ratio, 0.0)
+    if spec.is_remote and spec.file_system.synced:
+        waits += trace.op == PUT
+    return hdd_queue([spec.drives], trace, waits, spec.drives.count)
+
+
+def _kinds(spec: VersitygwSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]]:
+    """Return the kinds of requests, and the index of each request's kind; the usual one of each operation is first."""
+    op = trace.op
+    parts = in_parts(spec.client.multipart, np.where(op == PUT, trace.size_bytes, 0))
+    cached = (op == GET) & (uniforms(0, stream_id("versitygw/cached"), 0, len(op)) < spec.hosts.page_cache.hit_ratio)
+    return kinds_of_rows([op, cached, parts], lambda code, *flags: Kind(OPS[code], *map(bool, flags)), map(Kind, S3))

@@ -1,0 +1,114 @@
+"""The spec of versitygw: gateways, the file system below them with its drives, and the clients.
+
+As in versitygw 1.8.0 (backend/posix/posix.go, with_otmpfile.go).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from models.devices.presets import PRESETS_OF
+from models.network.service_demand import Demand, ServiceDemand
+from models.shared.background import BackgroundWork
+from models.shared.clients import ClientMachines, refuse_storage_hosts
+from models.shared.faults import refuse_unfit_faults
+from models.shared.hosts import BufferedDrives, HostPrices, ServerHosts, StoredObjects
+from models.shared.links import NicBandwidth
+from models.shared.store_spec import FAULTS, PRICES, StoreSpec
+from models.versitygw import presets
+from models.versitygw.faults import Fault
+from traces.spec.field_notes import Basis
+from traces.spec.units import MOST_COUNT, Seconds
+from traces.workload.distributions import Strict
+
+
+class GatewayHosts(ServerHosts):
+    """The hosts with a gateway each."""
+
+    max_requests: Annotated[
+        int, Basis("versitygw's default: defaultConcurrency, backend/posix/posix.go", 1, 100_000)
+    ] = Field(
+        5000,
+        ge=1,
+        le=MOST_COUNT,
+        description="Number of operations of a gateway in progress (--concurrency); others wait.",
+    )
+
+
+class Drives(BufferedDrives):
+    """The drives of the file system, over which it distributes files."""
+
+
+class FileSystem(Strict):
+    """The file system that holds the objects: files with attributes."""
+
+    kind: Annotated[Literal["local", "remote"], Basis("assumed: a file system of the host")] = Field(
+        "local",
+        description="Whether it is that of the only host, or one that all hosts mount, such as NFS or CephFS, with the "
+        "drives behind it.",
+    )
+    call: Annotated[Demand, Basis("assumed: a system call that memory answers", 1e-6, 1e-4)] = Field(
+        ServiceDemand(constant=5e-6), description="CPU time of a call for a name, attribute or link on the host."
+    )
+    latency: Annotated[Seconds, Basis("assumed: local; 0.1 to 1 ms for NFS or CephFS", 2e-5, 5e-3)] = Field(
+        0.0, ge=0, description="One-way latency to the server of a remote file system, which each call waits for twice."
+    )
+    nic: NicBandwidth = Field(
+        0.0, ge=0, description="Bandwidth of the interface of its server in each direction; 0: no limit."
+    )
+    synced: Annotated[bool, Basis("assumed: as NFS's close; versitygw itself syncs nothing")] = Field(
+        True,
+        description="Whether a remote file is on a drive when it is closed, as with NFS; a local one never is.",
+    )
+
+
+class VersitygwSpec(StoreSpec):
+    """Gateways on a file system, their clients and their workload."""
+
+    store: Literal["versitygw"] = Field(description="Selects the model of versitygw.")
+    client: ClientMachines = Field(
+        ClientMachines(), description="Client machines: number, cores, NICs, CPU times, policies."
+    )
+    hosts: GatewayHosts = Field(
+        GatewayHosts(), description="Hosts with a gateway each: number, cores, NICs, CPU times."
+    )
+    file_system: FileSystem = Field(FileSystem(), description="File system: local or remote, times of its calls.")
+    drives: Drives = Field(Drives(), description="Drives of the file system: number, service times.")
+    stored: StoredObjects = Field(StoredObjects(), description="Objects that the store holds before the run.")
+    background: BackgroundWork = Field(BackgroundWork(), description="Background work, such as a backup.")
+    faults: tuple[Fault, ...] = Field((), description=FAULTS)
+    prices: HostPrices | None = Field(None, description=PRICES)
+
+    @property
+    def priced(self) -> dict[str, float]:
+        """The amount of each part in `prices`."""
+        return {"host": self.hosts.count, "drive": self.drives.count}
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the file system is on another machine."""
+        return self.file_system.kind == "remote"
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> VersitygwSpec:
+        """Check that several hosts have a file system in common."""
+        if self.hosts.count > 1 and not self.is_remote:
+            raise ValueError(
+                f"hosts.count is {self.hosts.count}; several gateways need a file system in common, so it is allowed "
+                "with file_system.kind: remote"
+            )
+        refuse_storage_hosts(self.client)
+        return self
+
+    @model_validator(mode="after")
+    def _events_fit(self) -> VersitygwSpec:
+        """Check that all parts named by faults exist, and that failed requests of a closed loop take time."""
+        most = {"drive": self.drives.count, "host": self.hosts.count}
+        refuse_unfit_faults(self, most, self.hosts.nic, ("host_down",))
+        return self
+
+
+PRESETS_OF[GatewayHosts] = presets.hosts
+PRESETS_OF[Drives] = presets.drives

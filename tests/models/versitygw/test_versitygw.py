@@ -1,0 +1,88 @@
+"""versitygw: calls to the file system, the copy at the end of an upload in parts, and a file system that hangs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models.store import Spec, compile_spec, spec_of
+from sim.engine.compiled import engine as compiled_engine
+from sim.engine.outcome import Outcome, Program
+from sim.engine.reference import engine as simpy_engine
+from tests.paths import EXAMPLES
+from traces.errors import InputError
+from traces.spec.spec_file import load_mapping, override
+from traces.workload.generate import generate
+
+LATENCY_S = 1e-3
+
+
+def example(name: str, *changes: str, **more: Any) -> Spec:
+    return spec_of(override({**load_mapping(EXAMPLES / f"versitygw/{name}.yaml"), **more}, changes), "spec")
+
+
+def alone(op: str, size: str, *changes: str, name: str = "nfs", **more: Any) -> Spec:
+    """Requests one after the other, on drives and cores that take no time."""
+    load = {"clients": 1, "operations": 20, "object_size": size, "mix": {op: 1}}
+    nothing = "hosts.cpu={GET: 0s, PUT: 0s, HEAD: 0s}", "file_system.call=0s", "network.latency=0s"
+    drives = "drives={read: 0s, write: 0s, sync: 0s}"
+    return example(name, *nothing, drives, *changes, **{"workload": load, **more})
+
+
+def run(spec: Spec, engine: Any = compiled_engine) -> Outcome:
+    network, requests = compile_spec(spec, generate(spec.workload, 0))
+    return engine.run(Program.of(network, requests, 0))
+
+
+def mean_s(spec: Spec) -> float:
+    outcome = run(spec)
+    return float((outcome.end_s - outcome.start_s).mean())
+
+
+@pytest.mark.parametrize(("op", "calls"), [("GET", 10), ("PUT", 8), ("HEAD", 9)])
+def test_each_call_to_a_remote_file_system_is_a_round_trip(op, calls):
+    spec = alone(op, "1B", f"file_system.latency={LATENCY_S}")
+    assert mean_s(spec) == pytest.approx(2 * calls * LATENCY_S, rel=0.01)
+
+
+def test_a_local_file_system_does_not_wait_for_the_drive_and_a_remote_one_does():
+    drives = "drives={read: 0s, write: 5ms, sync: 3ms}"
+    assert mean_s(alone("PUT", "4KiB", drives, name="local")) < 1e-3
+    assert mean_s(alone("PUT", "4KiB", drives, "file_system.latency=0s")) == pytest.approx(8e-3, rel=0.01)
+    assert mean_s(alone("PUT", "4KiB", drives, "file_system.latency=0s", "file_system.synced=false")) < 1e-3
+
+
+def test_the_end_of_an_upload_in_parts_copies_all_of_them():
+    parts = {"multipart": {"threshold": "16MiB", "part_size": "16MiB", "parallel": 4}}
+    none = "hosts.nic=0", "file_system.latency=0s", "file_system.nic=0"
+    copied_s = mean_s(alone("PUT", "256MiB", *none, client=parts, name="local"))
+    assert copied_s == pytest.approx((256 << 20) / 4e9, rel=0.02)
+    assert mean_s(alone("PUT", "256MiB", *none, client={}, name="local")) < 1e-3
+
+
+def test_a_file_system_that_hangs_is_waited_for():
+    spec = alone(
+        "GET", "4KiB", "file_system.latency=1ms", faults=[{"kind": "file_system_hung", "at": 0.05, "back_at": 3}]
+    )
+    outcome = run(spec)
+    assert not outcome.failure.any()
+    assert 2.9 < (outcome.end_s - outcome.start_s).max() < 3.1
+
+
+def test_a_host_that_is_down_refuses_its_requests():
+    faults = [{"kind": "host_down", "host": 1, "at": 0}]
+    spec = alone("GET", "4KiB", "network.latency=1ms", faults=faults)
+    assert (run(spec).failure != 0).mean() == 0.5
+
+
+@pytest.mark.parametrize("name", ["local", "nfs"])
+def test_both_engines_agree(name):
+    spec = example(name, "workload.duration=1s", "hosts.max_requests=3")
+    assert np.array_equal(run(spec).end_s, run(spec, simpy_engine).end_s, equal_nan=True)
+
+
+def test_several_hosts_need_a_file_system_in_common():
+    with pytest.raises(InputError, match="several gateways need a file system in common"):
+        example("local", "hosts.count=2")
