@@ -75,6 +75,7 @@ class Store(Generic[S]):
         operations: the operations that it serves.
         faults: its failures, by their names in the command `failures`.
         growth: how its state follows from its number of objects.
+        growth_on: of a store that stands on another one: its growth, given that of the store below.
         remedies: changes after which it may meet its objectives.
         demands: service demands that its spec must give, and others that may be 0.
         unused: paths of a spec that have no effect with its other values and these operations.
@@ -101,6 +102,7 @@ class Store(Generic[S]):
     operations: frozenset[Op] = OPERATIONS
     faults: Mapping[str, FaultKind] = field(default_factory=dict)
     growth: Growth[S] | None = None
+    growth_on: Callable[[Growth[Any]], Growth[Any]] | None = None
     remedies: Remedies[S] | None = None
     demands: Demands[S] | None = None
     unused: Callable[[S, Collection[Op]], Collection[str]] | None = None
@@ -191,11 +193,14 @@ def store_of(spec: Spec) -> Store[Any]:
 def _layered(own: Store[Any], below: Store[Any]) -> Store[Any]:
     lifted = Lifted(own.issues, below.operations)
     inline = below.inline_limit_bytes and lifted.of(below.inline_limit_bytes)
+    growth = lifted.growth(below.growth)
+    if growth is not None and own.growth_on is not None:
+        growth = own.growth_on(growth)
     faults = {(f"{BELOW}-{n}" if n in own.faults else n): kind for n, kind in lifted.faults(below.faults).items()}
     return replace(
         own,
         faults={**faults, **own.faults},
-        growth=own.growth or lifted.growth(below.growth),
+        growth=own.growth or growth,
         remedies=lifted.remedies(own.remedies, below.remedies),
         demands=lifted.demands(own.demands, below.demands),
         unused=lifted.unused(own.unused, below.unused),

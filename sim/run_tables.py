@@ -22,6 +22,7 @@ _RESPONSES: dict[Failure, tuple[int, str | None]] = {
     Failure.STATION_DOWN: (0, "the station was down"),
     Failure.NO_MEMBER: (503, "no member of the group was present"),
     Failure.TIMEOUT: (0, "timed out"),
+    Failure.CONFLICT: (503, "its transaction conflicted with others each time"),
 }
 """HTTP status (0: no response) and error message by outcome."""
 

@@ -61,6 +61,9 @@ def stations(draw, name: str, disciplines=DISCIPLINES) -> Station:
             poll_s, limit = draw(st.sampled_from([(0.0, 1), (0.5, 2), (1.0, 100)]))
             period_s = draw(st.sampled_from([0.0, 0.0, 0.75])) if not poll_s else 0.0
             return Station(name, "gate", discipline, 1, (name,), poll_s=poll_s, poll_limit=limit, period_s=period_s)
+        case Discipline.OPTIMISTIC:
+            repeat_s, limit = draw(st.sampled_from([(0.0, 1), (0.25, 3)]))
+            return Station(name, "counter", discipline, 1, (name,), repeat_s=repeat_s, repeat_limit=limit)
         case Discipline.POOL:
             limit = draw(st.sampled_from([0, 1, 5, UNBOUNDED]))
             return Station(name, "pool", discipline, draw(st.integers(1, 3)), (name,), queue_limit=limit)
@@ -124,7 +127,7 @@ def actions(draw, chosen, groups) -> Action | None:
             return None
         case Discipline.GATE:
             return Action(draw(st.sampled_from([ActionKind.SHUT, ActionKind.OPEN])), target, at_s)
-        case Discipline.POOL:
+        case Discipline.POOL | Discipline.OPTIMISTIC:
             return None
     is_paired = any(station.shares_server for station in chosen[target : target + 2])
     kind = ActionKind.SPEED if is_paired else draw(st.sampled_from([ActionKind.SPEED, ActionKind.DOWN, ActionKind.UP]))

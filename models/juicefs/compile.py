@@ -34,7 +34,7 @@ def issues(spec: JuiceFSSpec, trace: Trace) -> list[Issued]:
 
 
 def _issued(spec: JuiceFSSpec, kinds: list[Kind], route: NDArray[np.int32]) -> list[tuple[Fetch, Issued]]:
-    of_kind = [fetches(kind) for kind in kinds]
+    of_kind = [fetches(kind, spec.blocks.size) for kind in kinds]
     every = dict.fromkeys([STORED, *(fetch for found in of_kind for fetch in found)])
     issued = []
     for fetch in every:
@@ -68,7 +68,8 @@ def compile(spec: JuiceFSSpec, trace: Trace, saturated: bool = False) -> tuple[N
     issued = _issued(spec, kinds, route)
     below = compile_below(_with_mounts(spec), trace, saturated=saturated, issued=[each for _, each in issued])
     found = dict(zip([key for key, _ in issued], below.starts, strict=True))
-    stations = Stations(spec, below.network)
+    folders = 1 + max((kind.folder for kind in kinds), default=-1)
+    stations = Stations(spec, below.network, folders)
     first = len(below.network.routes)
     builder = Routes(spec, stations, found, first + len(kinds) + 1)
     own = [*(builder.route(kind, number) for number, kind in enumerate(kinds)), builder.heartbeat()]

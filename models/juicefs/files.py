@@ -8,15 +8,17 @@ clients whose operations take no longer than their rounds and pauses, so caches 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.juicefs.metadata import rounds
+from models.juicefs.metadata import IN_FOLDER, rounds
 from models.juicefs.sections import CHUNK_BYTES, TMP_FOLDERS
+from models.juicefs.slices import AT_READ, Compaction, Slice, compacted, is_due_at_write
 from models.juicefs.spec import JuiceFSSpec
 from models.network.placement import key_hashes
 from models.shared.multipart import in_parts
@@ -29,6 +31,7 @@ OPERATIONS: tuple[Op, ...] = (*S3, OPS[COPY], *FILE)
 """The operations that a JuiceFS serves; a gateway those of S3 and copies."""
 
 _SIZES = 16  # sizes of parts of blocks that are exact
+_FOLDERS = 16  # with the most transactions, of which each has locks of its own
 _HIDDEN_LOOKUPS = ("lookup",) * 3
 
 Names = tuple[str, ...]
@@ -54,6 +57,8 @@ class Kind:
         after, later: operations on metadata before the response, and after it.
         deletes: blocks that are deleted later.
         cached: whether the disk cache has what is read.
+        folder: the number of the folder that its transactions change; -1: few others change it.
+        compaction: of a chunk, which it starts in the background.
     """
 
     op: Op
@@ -69,6 +74,8 @@ class Kind:
     later: Names = ()
     deletes: int = 0
     cached: bool = False
+    folder: int = -1
+    compaction: Compaction | None = None
 
     @property
     def names(self) -> Names:
@@ -87,6 +94,9 @@ class _Open:
     slice_start: int = -1
     slice_end: int = -1
     is_dirty: bool = False
+
+
+_CHANGES = frozenset({"PUT", "CREATE", "MKDIR", "UNLINK", "DELETE", "RENAME", "COPY"})
 
 
 def kinds_of(spec: JuiceFSSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]]:
@@ -143,6 +153,8 @@ class _Files:
         self.block, self.is_gateway = spec.blocks.size, spec.is_gateway
         self.names: dict[tuple[int, int], float] = {}  # by mount and file or folder, when it was looked up
         self.open: dict[int, _Open] = {}
+        self.slices: dict[tuple[int, int], list[Slice]] = {}  # of chunks, by file and number
+        self.empty: set[int] = set()  # files that had no bytes when they were made
         self.written: set[int] = set()
         self.folders = set(range(spec.tmp_folders))
         self.sized = _exactly(np.minimum(trace.size_bytes, self.block))
@@ -151,12 +163,15 @@ class _Files:
         self.pieced = _exactly(np.asarray(ranges.fill_null(0).to_numpy(), np.int64))
         self.hits = cached_reads(spec, trace)
         client = spec.client.multipart if self.is_gateway else None
+        self.changed: dict[int, int] = {}  # the numbers of folders with many transactions
         self.parts = in_parts(client, np.where(rows_that(trace.op, "creates"), trace.size_bytes, 0))
 
     def kinds(self) -> tuple[list[Kind], NDArray[np.int32]]:
         """Return the kinds, and the index of each row's."""
         trace, mounts = self.trace, self.spec.mounts.count
         file, folder = _numbers(trace)
+        of_changes = Counter(f for f, op in zip(folder, trace.op.tolist(), strict=True) if OPS[op] in _CHANGES)
+        self.changed = {each: number for number, (each, _) in enumerate(of_changes.most_common(_FOLDERS))}
         start, moved, size = _starts(trace).tolist(), trace.transfer_bytes.tolist(), trace.size_bytes.tolist()
         tmp = (uniforms(0, stream_id("juicefs/tmp"), 0, len(trace)) * TMP_FOLDERS).astype(int).tolist()
         is_open, arrival_s, think_s = trace.pacing.loop == "open", trace.arrival_s.tolist(), trace.think_s.tolist()
@@ -175,7 +190,9 @@ class _Files:
             if kind.data in ("range", "loads"):
                 kind = self._read(kind, row, file[row], start[row], moved[row], size[row])
             elif kind.data in ("writes", "syncs"):
-                kind = self._write(kind, file[row], start[row], moved[row])
+                kind = self._write(kind, file[row], start[row], moved[row], size[row])
+            if not IN_FOLDER.isdisjoint(kind.names):
+                kind = _with(kind, folder=self.changed.get(folder[row], -1))
             route[row] = index.setdefault(kind, len(index))
             waits = sum(len(rounds(engine, name)) for name in kind.names) if round_s else 0
             clock_s += (think_s[row] + waits * round_s) / clients
@@ -198,6 +215,8 @@ class _Files:
         if op in ("CREATE", "PUT", "MKDIR"):
             look_up(file, ())
             self.open.pop(file, None)
+            self.slices = {of: found for of, found in self.slices.items() if of[0] != file} if self.slices else {}
+            (self.empty.add if op == "CREATE" else self.empty.discard)(file)
             made = (*parent, "lookup", "mkdir" if op == "MKDIR" else "mknod")
             return Kind(op, made, "stores", later=("usage",)) if op == "PUT" else Kind(op, made)
         found = parent + look_up(file, ("lookup",))
@@ -244,7 +263,9 @@ class _Files:
         new = 1 if kind.data == "loads" else len(set(chunks) - known.chunks)
         known.chunks |= set(chunks)
         has = self.hits[row]
-        kind = _with(kind, before=kind.before + ("slices",) * new, cached=bool(has))
+        due = next((k for k in chunks if new and len(self.slices.get((file, k), ())) >= AT_READ), None)
+        compaction = None if due is None else self._compacted(file, due)
+        kind = _with(kind, before=kind.before + ("slices",) * new, cached=bool(has), compaction=compaction)
         is_next, known.read_end = known.read_end == start, start + moved
         if kind.data == "loads":
             return kind
@@ -267,9 +288,34 @@ class _Files:
             return _with(kind, prefetched_bytes=ahead)
         return _with(kind, blocks=last - first + 1, block_bytes=whole)
 
-    def _write(self, kind: Kind, file: int, start: int, moved: int) -> Kind:
+    def _committed(self, file: int, start: int, end: int, size: int) -> Compaction | None:
+        """Add a slice to its chunk; return the compaction that it starts.
+
+        A chunk that the requests have not written yet is one slice, if the file was not empty.
+        """
+        chunk = start // CHUNK_BYTES
+        begin = chunk * CHUNK_BYTES
+        found = self.slices.get((file, chunk))
+        if found is None:
+            held = 0 if file in self.empty else min(max(size - begin, 0), CHUNK_BYTES)
+            found = self.slices[file, chunk] = [(0, held)] if held else []
+        found.append((start - begin, end - begin))
+        return self._compacted(file, chunk) if is_due_at_write(len(found)) else None
+
+    def _compacted(self, file: int, chunk: int) -> Compaction | None:
+        found, after = compacted(self.slices[file, chunk], self.block, self.spec.cache.present)
+        self.slices[file, chunk] = after
+        if found is None:
+            return None
+        loads = Counter[int]()
+        for count, size in found.loads:  # of few sizes, so that there are few kinds of requests
+            loads[min(1 << (size - 1).bit_length(), self.block)] += count
+        return replace(found, loads=tuple((count, size) for size, count in sorted(loads.items())))
+
+    def _write(self, kind: Kind, file: int, start: int, moved: int, size: int) -> Kind:
         """Return the kind of a write or a sync, with what is stored and the slices that end."""
         known, commits = self.open.setdefault(file, _Open()), 0
+        compaction: Compaction | None = None
         pieces: list[tuple[int, int]] = []
         if kind.data == "writes" and start == known.slice_end:
             begun, end = known.slice_start, known.slice_end
@@ -278,10 +324,12 @@ class _Files:
             if known.slice_end > known.slice_start:
                 pieces += self._rest(known)
                 commits += 1
+                compaction = self._committed(file, known.slice_start, known.slice_end, size)
         if kind.data == "syncs":
             known.slice_start = known.slice_end = -1
             is_dirty, known.is_dirty = known.is_dirty, False
-            return _with(kind, data="syncs" if is_dirty else "", pieces=tuple(pieces), commits=commits)
+            data = "syncs" if is_dirty else ""
+            return _with(kind, data=data, pieces=tuple(pieces), commits=commits, compaction=compaction)
         while moved:
             step = min(moved, CHUNK_BYTES - end % CHUNK_BYTES)
             full = (end + step - begun) // self.block - (end - begun) // self.block
@@ -290,9 +338,10 @@ class _Files:
             if end % CHUNK_BYTES == 0:
                 known.slice_start, known.slice_end = begun, end
                 pieces += self._rest(known)
+                compaction = self._committed(file, begun, end, size) or compaction
                 commits, begun = commits + 1, end
         known.slice_start, known.slice_end, known.is_dirty = begun, end, True
-        return _with(kind, pieces=tuple(pieces), commits=commits)
+        return _with(kind, pieces=tuple(pieces), commits=commits, compaction=compaction)
 
     def _rest(self, known: _Open) -> Pieces:
         """Return the last, partial block of a slice."""

@@ -13,6 +13,11 @@ EngineName = Literal["redis", "sqlite", "sql", "tikv"]
 
 READS = frozenset({"getattr", "lookup", "slices", "readdir"})
 """The operations that change nothing."""
+IN_FOLDER = frozenset({"mknod", "mkdir", "unlink", "rename"})
+"""Transactions on a folder, which a mount or gateway makes one after the other (pkg/meta/base.go txLock)."""
+REPEAT_S = 1e-3
+"""A Redis transaction that conflicts with one of another client is repeated; before the k-th repetition JuiceFS pauses
+for 0 to k^2 - 1 whole milliseconds, at random (pkg/meta/redis.go txn)."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,7 @@ _REDIS: Mapping[str, tuple[Round, ...]] = {
     "unlink": _rounds(1, 1, 1, 1, 9, 1, last=1),
     "rename": _rounds(1, 1, 1, 1, 1, 6, 1, last=1),
     "copy": _rounds(1, 1, 1, 6, 1, last=1),
+    "compact": _rounds(1, 1, 6, 1, last=1),
     "usage": (Round(), Round()),
     "usage of a folder": (Round(),),
     "purge": (Round(), Round(), Round(), Round(4, commits=True), Round(), Round(), Round()),
@@ -67,6 +73,7 @@ _SQL: Mapping[str, tuple[Round, ...]] = {
     "unlink": _rounds(*(1,) * 10),
     "rename": _rounds(*(1,) * 10),
     "copy": _rounds(*(1,) * 8),
+    "compact": _rounds(*(1,) * 6),
     "usage": _rounds(1, 1, 1),
     "usage of a folder": _rounds(1, 1, 1),
     "purge": _rounds(*(1,) * 7),
@@ -86,6 +93,7 @@ _TIKV: Mapping[str, tuple[Round, ...]] = {
     "unlink": _rounds(1, 1, 2, 6),
     "rename": _rounds(1, 1, 3, 1, 5),
     "copy": _rounds(1, 2, 1, 4),
+    "compact": _rounds(1, 1, 3),
     "usage": _rounds(1, 1, 1),
     "usage of a folder": _rounds(1, 1, 1),
     "purge": _rounds(1, 1, 1, 3),
@@ -95,6 +103,15 @@ _TIKV: Mapping[str, tuple[Round, ...]] = {
 _OF: Mapping[EngineName, Mapping[str, tuple[Round, ...]]] = {
     "redis": _REDIS, "sqlite": _SQL, "sql": _SQL, "tikv": _TIKV,
 }  # fmt: skip
+
+
+def conflicts(engine: EngineName) -> bool:
+    """Whether a transaction of the engine conflicts with one of another client that changes the same folder.
+
+    Redis watches the entries of the folder, which each of them changes. TiKV conflicts only on the attributes of the
+    folder, which change once in 100 ms (skip-dir-mtime); SQL databases and SQLite lock rows.
+    """
+    return engine == "redis"
 
 
 def rounds(engine: EngineName, name: str) -> tuple[Round, ...]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from models.juicefs.files import Kind, Pieces
 from models.juicefs.sections import CHUNK_BYTES
+from models.juicefs.slices import Compaction
 from models.juicefs.spec import JuiceFSSpec
 from models.juicefs.stations import Stations
 from models.network.retry_policy import NO_POLICY
@@ -45,8 +46,8 @@ LOADED: Fetch = ("GET", 0, 0)
 PART: Fetch = ("part", 0, 0)
 
 
-def fetches(kind: Kind) -> list[Fetch]:
-    """Return the requests to the store below that one of a kind issues."""
+def fetches(kind: Kind, block: int) -> list[Fetch]:
+    """Return the requests to the store below that one of a kind issues, with blocks of this size."""
     found: list[Fetch] = []
     if kind.data in ("stores", "sent in parts"):
         found.append(STORED)
@@ -59,7 +60,17 @@ def fetches(kind: Kind) -> list[Fetch]:
     found += [("PUT", count, size) for count, size in kind.pieces]
     if kind.deletes:
         found.append(("DELETE", kind.deletes, 0))
-    return found
+    if kind.compaction is not None:
+        found += [("GET", count, size) for count, size in kind.compaction.loads]
+        found += [("PUT", count, size) for count, size in _rewritten(kind.compaction, block)]
+        found.append(("DELETE", kind.compaction.removed, 0))
+    return list(dict.fromkeys(found))
+
+
+def _rewritten(compaction: Compaction, block: int) -> Pieces:
+    """Return the blocks of the slice that a compaction writes: how many, and the bytes of each."""
+    whole, rest = divmod(compaction.stored_bytes, block)
+    return ((whole, block),) * (whole > 0) + ((1, rest),) * (rest > 0)
 
 
 class Routes:
@@ -92,9 +103,9 @@ class Routes:
         way = delay(at.latency, spec.network.latency) if spec.is_gateway else ()
         cpu = spec.mounts.cpu_demand(kind.op)
         client = at.clients.work(kind.op) if at.clients else ()
-        begin = client + way + use(at.mount("cpu"), cpu.without_bytes) + at.metadata(*kind.before)
+        begin = client + way + use(at.mount("cpu"), cpu.without_bytes) + at.metadata(*kind.before, folder=kind.folder)
         moved = use(at.mount("cpu"), cpu.of_bytes if cpu.of_bytes.takes_time else NOTHING)
-        after = at.metadata(*kind.after)
+        after = at.metadata(*kind.after, folder=kind.folder)
         if kind.data in ("loads", "range"):
             body = self._loaded(kind, moved)
             return in_series(begin) + body + in_series(after + way) + self._later(kind)
@@ -168,12 +179,29 @@ class Routes:
         if kind.prefetched_bytes:
             block = self._block(("GET", 1, kind.prefetched_bytes), "GET", "downloads")
             branches.append(starts(at.waits, SubRequests(block, size_bytes=kind.prefetched_bytes)))
+        if kind.compaction is not None:
+            branches.append(self._compacted(kind.compaction))
         removed: Step = ()
         if kind.deletes:
             block = self._block(("DELETE", kind.deletes, 0), "DELETE", "deletes")
             removed = starts(at.waits, SubRequests(block, count=kind.deletes, size_bytes=0))
         branches.append(at.metadata(*kind.later) + removed)
         return detached(at.waits, branches)
+
+    def _compacted(self, compaction: Compaction) -> Step:
+        """Return a compaction: it reads block after block, and writes them while it goes on reading."""
+        at, size = self._at, self._spec.blocks.size
+        read = [
+            starts(
+                at.waits,
+                SubRequests(self._block(("GET", n, each), "GET", "downloads"), count=n, size_bytes=each, parallel=1),
+            )
+            for n, each in compaction.loads
+        ]
+        stored = self._pieces(_rewritten(compaction, size))
+        block = self._block(("DELETE", compaction.removed, 0), "DELETE", "deletes")
+        removed = starts(at.waits, SubRequests(block, count=compaction.removed, size_bytes=0))
+        return at.metadata("slices") + joined(read) + stored + at.metadata("compact") + removed
 
     # Uploads in parts, to gateways.
 
@@ -187,7 +215,7 @@ class Routes:
 
         # NewMultipartUpload: the folder of the upload; CompleteMultipartUpload: the parts are merged one by one.
         begun = of(self._request(Kind(kind.op, ("lookup", "mkdir", "setattr"))), "initiation")
-        part = of(self._request(replace(kind, before=("lookup", *kind.before), data="stores")), "part")
+        part = of(self._request(replace(kind, before=("lookup", *kind.before), data="stores", folder=-1)), "part")
         merged = replace(kind, before=("lookup", "mknod"), data="", after=("rename", "lookup"), later=(), deletes=0)
         head, tail = self._request(merged)[:-1], self._request(merged)[-1:]
         copies = starts(at.waits, SubRequests(self._copy(), multipart.part_size, parallel=1))

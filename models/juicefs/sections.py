@@ -72,6 +72,10 @@ class Metadata(PresetSection, Internode):
         0.0, ge=0, description="Number of files in the file system before the run."
     )
 
+    slices_per_chunk: Annotated[float, Unit("", "10"), Basis("assumed: files that are written once", 1, 350)] = Field(
+        1.0, ge=1, description="Mean number of slices of a chunk, of which overwrites and appends add one each."
+    )
+
     @property
     def command_demand(self) -> ServiceDemand:
         """The demand of one command; nothing if the spec does not give it."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from models.juicefs.faults import SlowMount
-from models.juicefs.metadata import READS, rounds
+from models.juicefs.metadata import IN_FOLDER, READS, REPEAT_S, Round, conflicts, rounds
 from models.juicefs.sections import BLOCK_BYTES
 from models.juicefs.spec import JuiceFSSpec
 from models.network.discipline import Discipline
@@ -17,7 +17,7 @@ from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Choice, Group, Member, Station
 from models.shared.clients import ClientStations
 from models.shared.faults import outage_actions, speeds
-from models.shared.steps import Place, Step, check, commit, delay, joined, use
+from models.shared.steps import Place, Step, check, commit, delay, hold, joined, transaction, use, visit
 
 _FILES = 64
 """Rows of the table of files: those with the same hash have one count of what is not stored."""
@@ -33,7 +33,8 @@ class Stations:
         buffered: number of writes of a mount, or of files with the same hash, whose blocks are not stored.
     """
 
-    def __init__(self, spec: JuiceFSSpec, below: Network):
+    def __init__(self, spec: JuiceFSSpec, below: Network, folders: int):
+        """`folders`: number of those whose transactions are told apart."""
         self.spec, self._first, self.all = spec, len(below.stations), list[Station]()
         self._group, self._table = len(below.groups), len(below.placements)
         self._infinite = Discipline.INFINITE_SERVER
@@ -41,6 +42,11 @@ class Stations:
         self._latency = self.add("metadata network", self._infinite)
         self.latency = self.add("network latency", self._infinite, "juicefs")
         self._engine()
+        self._folders = folders
+        self._commits: list[int] = []
+        if conflicts(spec.metadata.engine) and (spec.mounts.count > 1 or spec.is_gateway):
+            kind = Discipline.OPTIMISTIC
+            self._commits = [self.add("metadata conflicts", kind, k, repeat_s=REPEAT_S) for k in range(folders)]
         self.buffered = max(spec.blocks.buffer // BLOCK_BYTES, 1)
         self._mounts(below)
         self.tables: tuple[np.ndarray[tuple[int, int], np.dtype[np.int32]], ...] = ()
@@ -55,11 +61,13 @@ class Stations:
             )  # fmt: skip
             self.groups += tuple(replace(each, indices=("juicefs", spec.level)) for each in self.clients.groups)
 
-    def add(self, role: str, discipline: Discipline, *indices: int | str, servers: int = 1) -> int:
+    def add(
+        self, role: str, discipline: Discipline, *indices: int | str, servers: int = 1, repeat_s: float = 0.0
+    ) -> int:
         """Add a station, and return its index."""
         level = self.spec.level
         name = " ".join(map(str, (role, *indices, *([level] if level > 1 else []))))
-        return self._added(Station(name, role, discipline, servers, (*indices, level)))
+        return self._added(Station(name, role, discipline, servers, (*indices, level), repeat_s=repeat_s))
 
     def _of_clients(self, station: Station) -> int:
         """Add a station of the gateways' clients, which the store below has others of."""
@@ -108,6 +116,7 @@ class Stations:
                 "buffer": self.add("write buffer", pool, number, servers=self.buffered),
                 "disk": self.add("cache disk", Discipline.FIFO, number),
             }
+            parts |= {f"folder {k}": self.add("folder lock", pool, number, k) for k in range(self._folders)}
             nic = {"in": nics.get((number, "down")), "out": nics.get((number, "up"))} if spec.is_gateway else {}
             rows.append(parts | {name: k for name, k in nic.items() if k is not None})
         self._columns = {name: position for position, name in enumerate(rows[0])}
@@ -137,11 +146,27 @@ class Stations:
             self.tables = (np.array(pairs, np.int32),)
         return Member(self._table, ("unstored", "sync").index(part), (part,))
 
-    def metadata(self, *names: str) -> Step:
-        """Return operations on metadata, one after the other: for each round the way, and the work of the server."""
-        return joined(self._operation(name) for name in names)
+    def metadata(self, *names: str, folder: int = -1) -> Step:
+        """Return operations on metadata, one after the other: for each round the way, and the work of the server.
 
-    def _operation(self, name: str) -> Step:
+        Args:
+            names: of the operations.
+            folder: in which they make a transaction; -1: in one that no other changes at the same time.
+        """
+        changing = [k for k, name in enumerate(names) if name in IN_FOLDER]
+        if folder < 0 or not changing or (self.spec.is_gateway and names[changing[0]] in ("mknod", "mkdir")):
+            return joined(self._operation(name) for name in names)  # a gateway's are in a folder for temporary files
+        last = changing[0]
+        # Of a mount, the kernel locks the folder for the look-ups, too; a gateway has the lock of JuiceFS, of the
+        # folder of the file: in a rename, a temporary one.
+        first = last if self.spec.is_gateway else next(k for k, name in enumerate(names) if name != "getattr")
+        before, looked_up, after = names[:first], names[first:last], names[last + 1 :]
+        changed = joined(self._operation(name) for name in looked_up) + self._operation(names[last], folder)
+        if not (self.spec.is_gateway and names[last] == "rename"):
+            changed = hold(self.mount(f"folder {folder}"), changed)
+        return self.metadata(*before) + changed + self.metadata(*after)
+
+    def _operation(self, name: str, folder: int = -1) -> Step:
         metadata, found = self.spec.metadata, rounds(self.spec.metadata.engine, name)
         work, durable = metadata.command_demand, metadata.commit
         way = delay(self._latency, 2 * metadata.latency)
@@ -149,9 +174,19 @@ class Stations:
         if metadata.engine == "sqlite":  # its writer is locked from the first statement to the commit
             statements = use(self._reader if name in READS else self.server, work.scaled(len(found)))
             return gate + statements + (use(self.server, durable) if any(each.commits for each in found) else ())
-        step: Step = ()
-        for each in found:
-            step += way + gate + use(self.server, work.scaled(each.commands))
-            if each.commits and durable.takes_time:
-                step += commit(self._log, durable)
-        return step
+        steps = [
+            way + gate + use(self.server, work.scaled(each.commands))
+            + (commit(self._log, durable) if each.commits and durable.takes_time else ())
+            for each in found
+        ]  # fmt: skip
+        if folder >= 0 and self._commits:
+            return self._tried(steps, found, self._commits[folder])
+        return joined(steps)
+
+    def _tried(self, steps: list[Step], found: tuple[Round, ...], counter: int) -> Step:
+        """Return the rounds of a transaction that is repeated until no other has committed since its WATCH.
+
+        What follows the commit comes first, for a transaction that is repeated has it, too.
+        """
+        last = 1 + next(k for k, each in enumerate(found) if each.commits)
+        return transaction(counter, *steps[last:], steps[0], visit(counter), *steps[1:last])

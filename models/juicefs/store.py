@@ -11,6 +11,7 @@ from models.capabilities import Doubt, Remedies, Side, SpecChange, more
 from models.juicefs.compile import compile, issues
 from models.juicefs.faults import FAULTS
 from models.juicefs.files import OPERATIONS
+from models.juicefs.growth import knob, memory_bytes, with_engine
 from models.juicefs.setup import SETUP
 from models.juicefs.spec import JuiceFSSpec
 from models.juicefs.spreads import SPREADS
@@ -19,9 +20,6 @@ from models.network.network import Network
 from models.network.service_demand import ServiceDemand
 from models.store import Store
 from traces.operations import Op
-
-_FILE_BYTES = 300
-"""Memory of a Redis for a file, in B (juicefs.com/docs/community/redis_best_practices, "Memory usage")."""
 
 
 def demands(spec: JuiceFSSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:
@@ -43,6 +41,7 @@ def unused(spec: JuiceFSSpec, ops: Collection[Op]) -> list[str]:
         "metadata.servers": spec.metadata.engine in ("redis", "sqlite"),
         "metadata.latency": spec.metadata.engine == "sqlite",
         "metadata.files": not spec.metadata.memory,
+        "metadata.slices_per_chunk": not spec.metadata.memory,
         "cache.write": not spec.cache.writeback,
         "cache.read": not spec.cache.present,
         "blocks.prefetch": not spec.cache.present,
@@ -75,10 +74,11 @@ def cpu(spec: JuiceFSSpec, network: Network, requests: Requests) -> dict[Side, f
 
 def doubts(spec: JuiceFSSpec) -> Iterator[Doubt]:
     """Yield what is probably not meant."""
-    needed = spec.metadata.files * _FILE_BYTES
-    if spec.metadata.memory and spec.metadata.engine == "redis" and needed > spec.metadata.memory:
-        text = f"is {spec.metadata.memory / 1e9:.3g} GB; {spec.metadata.files:.3g} files take {needed / 1e9:.3g} GB"
-        yield Doubt("metadata.memory", f"{text}, about {_FILE_BYTES} B each")
+    if spec.metadata.memory and spec.metadata.engine == "redis":
+        needed = memory_bytes(spec)
+        if needed > spec.metadata.memory:
+            text = f"is {spec.metadata.memory / 1e9:.3g} GB; {spec.metadata.files:.3g} files take {needed / 1e9:.3g} GB"
+            yield Doubt("metadata.memory", f"{text}, about {needed / spec.metadata.files:.0f} B each")
     if spec.metadata.engine == "sqlite" and spec.mounts.count > 1:
         yield Doubt("metadata.engine", f"is sqlite, a file of one machine; there are {spec.mounts.count} mounts")
 
@@ -90,7 +90,8 @@ STORE = Store(
     compile_saturated=partial(compile, saturated=True),
     operations=frozenset(OPERATIONS),
     faults=FAULTS,
-    remedies=Remedies(changes),
+    growth_on=with_engine,
+    remedies=Remedies(changes, knob=knob),
     demands=demands,
     unused=unused,
     cpu=cpu,

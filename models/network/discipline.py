@@ -22,6 +22,7 @@ class Discipline:
         batches: all jobs queued when the server becomes free are served together.
         holds_tokens: a visit takes a token or returns one, and takes no time.
         is_gate: a visit passes while the gate is open, and takes no time; the scenario shuts and opens it.
+        counts_commits: a visit begins a transaction or commits it, and takes no time.
         has_one_server: `servers` must be 1.
         sets_up: a job has a server to itself that may have been idle: setup times and CPU caches are possible.
         has_classes: jobs belong to the class of their route's priority.
@@ -38,6 +39,7 @@ class Discipline:
     batches: bool = False
     holds_tokens: bool = False
     is_gate: bool = False
+    counts_commits: bool = False
     has_one_server: bool = False
     sets_up: bool = False
     has_classes: bool = False
@@ -81,10 +83,19 @@ class Discipline:
     time only, at a random phase, and the scenario does not change it.
     """
 
+    OPTIMISTIC: ClassVar[Discipline]
+    """A counter of commits, for transactions under optimistic concurrency control.
+
+    A visit begins a transaction: it notes the count; a second one notes it again. A visit that `releases` commits it:
+    if the count is still the last one noted, it becomes one more; otherwise the branch goes back to the visit that
+    began the transaction, after a pause of U(0, 1) x (k^2 - 1) x `repeat_s` before the k-th repetition. After
+    `repeat_limit` repetitions it is refused.
+    """
+
     @property
     def takes_time(self) -> bool:
         """Whether visits are served; all time at other stations is waiting."""
-        return not (self.holds_tokens or self.is_gate)
+        return not (self.holds_tokens or self.is_gate or self.counts_commits)
 
     def __repr__(self) -> str:
         return f"Discipline.{self.name}"
@@ -99,9 +110,10 @@ Discipline.PRIORITY = Discipline("PRIORITY", 5, sets_up=True, has_classes=True)
 Discipline.WEIGHTED_SHARE = Discipline("WEIGHTED_SHARE", 6, sets_up=True, has_classes=True, is_weighted=True)
 Discipline.POOL = Discipline("POOL", 7, holds_tokens=True)
 Discipline.GATE = Discipline("GATE", 8, is_gate=True, has_one_server=True)
+Discipline.OPTIMISTIC = Discipline("OPTIMISTIC", 9, counts_commits=True, has_one_server=True)
 
 DISCIPLINES = (
     Discipline.INFINITE_SERVER, Discipline.FIFO, Discipline.PROCESSOR_SHARING, Discipline.GROUP_COMMIT, Discipline.SIRO,
-    Discipline.PRIORITY, Discipline.WEIGHTED_SHARE, Discipline.POOL, Discipline.GATE,
+    Discipline.PRIORITY, Discipline.WEIGHTED_SHARE, Discipline.POOL, Discipline.GATE, Discipline.OPTIMISTIC,
 )  # fmt: skip
 """The disciplines of both engines; the position of each is its code."""

@@ -145,11 +145,15 @@ class Network:
 
     @cached_property
     def ending_stations(self) -> frozenset[int]:
-        """The stations that may end each branch that visits them: they die, or their gate stays shut."""
+        """The stations that may end each branch that visits them.
+
+        They die, their gate stays shut, or they repeat a transaction only a limited number of times.
+        """
         dead = {action.target for action in self.scenario if action.kind is ActionKind.DOWN}
         shut = {action.target for action in self.scenario if action.kind is ActionKind.SHUT}
         polled = {k for k in shut if self.stations[k].poll_s > 0 and self.stations[k].poll_limit < UNBOUNDED}
-        return frozenset(dead | polled)
+        counters = {k for k, s in enumerate(self.stations) if s.discipline.counts_commits}
+        return frozenset(dead | polled | {k for k in counters if self.stations[k].repeat_limit < UNBOUNDED})
 
     @cached_property
     def has_sub_requests(self) -> bool:
@@ -222,8 +226,10 @@ class Network:
             raise ValueError(f"{action} names a station that does not exist")
         else:
             discipline = self.stations[action.target].discipline
-            if (action.kind in (ActionKind.SHUT, ActionKind.OPEN)) != discipline.is_gate or discipline.holds_tokens:
-                raise ValueError(f"{action}: only gates can be shut and opened; pools have no actions")
+            if discipline.holds_tokens or discipline.counts_commits:
+                raise ValueError(f"{action}: pools and counters of commits have no actions")
+            if (action.kind in (ActionKind.SHUT, ActionKind.OPEN)) != discipline.is_gate:
+                raise ValueError(f"{action}: only gates can be shut and opened")
             if self.stations[action.target].period_s:
                 raise ValueError(f"{action}: a gate that opens periodically has no actions")
             if action.kind in (ActionKind.DOWN, ActionKind.UP) and self.is_paired(action.target):

@@ -73,6 +73,8 @@ class Station:
             soon as the gate opens.
         period_s: gates: time between two moments at which waiting jobs pass; 0 s: the scenario opens it.
         phase_s: gates: the first of these moments, less than `period_s`; `Network.at_phases` draws it.
+        repeat_s, repeat_limit: counters of commits: unit of the pauses before a transaction that conflicts is repeated,
+            and maximum number of repetitions.
     """
 
     name: str
@@ -95,6 +97,8 @@ class Station:
     poll_limit: int = UNBOUNDED
     period_s: float = 0.0
     phase_s: float = 0.0
+    repeat_s: float = 0.0
+    repeat_limit: int = UNBOUNDED
 
     def __post_init__(self) -> None:
         if self.servers < 1 or not self.batch_item_s >= 0 or not self.flush_s >= 0:
@@ -119,6 +123,8 @@ class Station:
             raise ValueError(f"station {self.name!r}: period_s must be at least 0, and is that of a gate without polls")
         if not 0 <= self.phase_s <= self.period_s:
             raise ValueError(f"station {self.name!r}: phase_s must be from 0 to period_s")
+        if self.repeat_limit < 0 or not self.repeat_s >= 0 or (self.repeat_s and not self.discipline.counts_commits):
+            raise ValueError(f"station {self.name!r}: repeat_s must be at least 0, and is that of a counter of commits")
 
     @cached_property
     def identity(self) -> int:

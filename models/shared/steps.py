@@ -104,6 +104,15 @@ def hold(pool: Place, *steps: Step) -> Step:
     return acquire(pool) + held + release(pool) if held else ()
 
 
+def transaction(counter: Place, *steps: Step) -> Step:
+    """Return the steps of a transaction under optimistic concurrency control.
+
+    It is repeated if another one has committed at the counter since its beginning, or the last visit to the counter
+    among the steps.
+    """
+    return visit(counter) + joined(steps) + (Visit(counter, NOTHING, releases=True),)
+
+
 # Sub-requests.
 
 

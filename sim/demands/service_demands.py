@@ -28,6 +28,7 @@ from sim.demands.visit_places import (
     is_hedged,
     lasting_pools,
     may_refuse,
+    repeated,
     stations_of,
     visits_together,
 )
@@ -362,7 +363,9 @@ class DemandSums:
         self.ever_taken += np.bincount(block.place[:, ever].ravel(), most[:, ever].ravel(), places)
         self._add_least(self.work, block, spread, lineage, sure)
         all_places = np.broadcast_to(spread[:, None, :], block.every_s.shape)
-        self.work.add_most(all_places.ravel(), block.every_s.ravel(), (block.every_made * every[:, None]).ravel())
+        made = (block.every_made * every[:, None]).ravel()
+        endless = np.broadcast_to(repeated(self.network, block.route), block.every_s.shape).ravel()
+        self.work.add_most(all_places.ravel(), block.every_s.ravel(), made, endless & (made > 0))
 
     def _add_least(
         self, work: StationWork, block: _Block, spread: NDArray[np.int64], lineage: Lineage, sure: Floats

@@ -109,9 +109,14 @@ class StationWork:
         self.least_square_s2 += np.bincount(cell % len(self.places), each_s**2, len(self.places))
         self._of_roots.clear()
 
-    def add_most(self, place: NDArray[np.int64], demand_s: Floats, made: Floats) -> None:
-        """Add visits that may take place if they are `made` (expected number); all shape (visits,)."""
+    def add_most(self, place: NDArray[np.int64], demand_s: Floats, made: Floats, repeated: NDArray[np.bool_]) -> None:
+        """Add visits that may take place if they are `made` (expected number), or more often if `repeated`.
+
+        All have the shape (visits,).
+        """
         spent_s = (np.maximum(demand_s, self.most_item_s[place]) + self.longer_s[place]) * self.works[place] * made
+        spent_s[repeated & (spent_s > 0)] = np.inf
+        self.queueing_s += np.inf if repeated.any() else 0.0  # pauses, too
         self.most_s += np.bincount(place, spent_s, len(self.places))
         slow_s = spent_s / self.places.slowest[place]
         self.queueing_s += slow_s[self.is_queue[place]].sum()

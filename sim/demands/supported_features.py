@@ -38,6 +38,8 @@ _COUNTED: dict[type[Any], set[str]] = {
         "poll_limit",
         "period_s",
         "phase_s",
+        "repeat_s",
+        "repeat_limit",
     },
     Route: {"operation", "stages", "priority", "policy", "variant"},
     Stage: {"branches", "need", "delivers"},

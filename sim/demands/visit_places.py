@@ -137,6 +137,21 @@ def _holding(network: Network) -> frozenset[int]:
     return frozenset(k for k, station in enumerate(network.stations) if station.discipline.holds_tokens)
 
 
+def repeated(network: Network, route: Route) -> list[bool]:
+    """Return for each visit whether it may be made again: it is within a transaction that may conflict."""
+    counters = {k for k, s in enumerate(network.stations) if s.discipline.counts_commits}
+    result: list[bool] = []
+    if not counters:
+        return [False] * len(route.visits)
+    for stage in route.stages:
+        for branch in stage.branches:
+            at = [not counters.isdisjoint(stations_of(network, visit.station)) for visit in branch]
+            begins = [i for i, visit in enumerate(branch) if at[i] and not visit.releases]
+            commits = [i for i, visit in enumerate(branch) if at[i] and visit.releases]
+            result += [bool(begins and commits) and begins[0] < i < commits[-1] for i in range(len(branch))]
+    return result
+
+
 def lasting_pools(network: Network) -> frozenset[int]:
     """Return the pools that refuse no job, and whose tokens are held only over visits that certainly end.
 

@@ -43,6 +43,7 @@ class Failure(IntEnum):
     STATION_DOWN = 3
     NO_MEMBER = 4
     TIMEOUT = 5
+    CONFLICT = 6
 
 
 @dataclass(frozen=True)

@@ -48,9 +48,9 @@ def _station(s: Station, role: int) -> tuple[float, ...]:
         raise ValueError(f"station {s.name!r}: the kernel does not implement discipline {s.discipline.name}")
     caches = (s.caches.cold_penalty_s, s.caches.warm_up_s, s.caches.decay_s) if s.caches else (0.0, 1.0, 1.0)
     return (
-        s.discipline.code, role, s.servers, s.queue_limit, s.poll_limit,
+        s.discipline.code, role, s.servers, s.queue_limit, s.poll_limit, s.repeat_limit,
         s.shares_server * s.parts, s.batch_item_s, s.flush_s, s.poll_s, s.period_s, s.phase_s,
-        s.queue_s, s.queued_each_s, s.setup_s,
+        s.queue_s, s.queued_each_s, s.setup_s, s.repeat_s,
         s.age_bias, *caches, s.identity,
     )  # fmt: skip
 

@@ -111,11 +111,11 @@ def _numbers(dtype: str, **meanings: str) -> tuple[Field, ...]:
 
 IDENTITY = Field("identity", "uint64", "the stream of its random words")
 STATION = Record("StationLayout", "A station.", (
-    *_numbers("int64", discipline="", role="", servers="", queue_limit="", poll_limit="",
+    *_numbers("int64", discipline="", role="", servers="", queue_limit="", poll_limit="", repeat_limit="",
               shares_server="number of parts of a batch, if with the station before it; 0: not shared"),
     *_numbers("float64", batch_item_s="", flush_s="", poll_s="0: waiting jobs do not poll",
               period_s="0: the scenario opens a gate", phase_s="", queue_s="0: none", queued_each_s="", setup_s="",
-              age_bias="", cold_penalty_s="0: no caches", warm_up_s="", decay_s=""),
+              repeat_s="", age_bias="", cold_penalty_s="0: no caches", warm_up_s="", decay_s=""),
     IDENTITY,
 ))  # fmt: skip
 ROUTE = Record("RouteLayout", "The stages of a request type, and its client's policy.", (
@@ -241,8 +241,8 @@ class InputFault(IntEnum):
 
 ENUMS: tuple[type[IntEnum], ...] = (ActionKind, Choice, Failure, KernelStatus, InputFault)
 PROPERTIES = (
-    "infinite", "shares", "batches", "holds_tokens", "is_gate", "takes_time", "has_one_server", "has_classes",
-    "is_weighted", "draws",
+    "infinite", "shares", "batches", "holds_tokens", "is_gate", "counts_commits", "takes_time", "has_one_server",
+    "has_classes", "is_weighted", "draws",
 )  # fmt: skip
 """Properties of a discipline that the kernel reads."""
 _NUMBERS = {

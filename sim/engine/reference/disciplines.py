@@ -12,7 +12,7 @@ import simpy
 from models.network.discipline import Discipline
 from models.network.station import Station
 from sim.engine.outcome import Failure
-from sim.engine.reference.requests import Attempt, Job
+from sim.engine.reference.requests import Attempt, Job, Transaction
 from sim.engine.reference.stations import Clock, Jobs, Server
 
 
@@ -370,6 +370,56 @@ class Gate(NoService):
             self.jobs.end_visit(job)
 
 
+class Optimistic(NoService):
+    """A counter of commits."""
+
+    count = choices = 0
+
+    def _admit(self, job: Job) -> None:
+        attempt, position = job.attempt, job.position
+        mine = [transaction for transaction in job.transactions if transaction.server is self]
+        if not attempt.visits[position].releases:
+            spent = len(attempt.spent.get(attempt.places[position][1], ()))
+            job.transactions.append(Transaction(self, position, job.since, spent, self.count))
+        elif mine and mine[-1].count != self.count:
+            self._repeat(job, mine[0])
+            return
+        else:
+            self.count += 1
+            job.transactions = [transaction for transaction in job.transactions if transaction.server is not self]
+        self.jobs.end_visit_soon(job)
+
+    def _repeat(self, job: Job, transaction: Transaction) -> None:
+        """Let the branch go back to the beginning of its transaction, unless it has done what cannot be repeated."""
+        attempt, first = job.attempt, transaction.position
+        done = attempt.visits[first : job.position]
+        is_final = any(visit.timer or visit.claims or visit.starts is not None for visit in done)
+        if is_final or transaction.repetitions >= self.station.repeat_limit:
+            self.jobs.fail_branch_soon(job, Failure.CONFLICT)
+            return
+        for position, pool in sorted(attempt.held.items()):
+            if first < position < job.position:
+                pool.return_token(attempt, position)
+        attempt.returned.difference_update(range(first, job.position))
+        del job.transactions[job.transactions.index(transaction) + 1 :]
+        transaction.repetitions += 1
+        fraction = (self.draw(self.choices) >> 11) * 2.0**-53
+        self.choices += 1
+        pause_s = self.station.repeat_s * float(transaction.repetitions**2 - 1) * fraction
+        self.waiting_s += pause_s
+        job.position, job.server, job.since = first, self, transaction.since
+        self.clock.at(self.clock._now + pause_s, self._begin_again, job)
+
+    def _begin_again(self, event: simpy.Event) -> None:
+        job = event._value
+        transaction = job.transactions[-1]
+        self.visits += 1
+        transaction.count = self.count
+        if (spent := job.attempt.spent.get(job.attempt.places[job.position][1])) is not None:
+            del spent[transaction.spent :]
+        self.jobs.end_visit(job)
+
+
 SERVERS: dict[Discipline, type[Server]] = {
     Discipline.INFINITE_SERVER: InfiniteServer,
     Discipline.FIFO: Fifo,
@@ -380,5 +430,6 @@ SERVERS: dict[Discipline, type[Server]] = {
     Discipline.WEIGHTED_SHARE: WeightedShare,
     Discipline.POOL: Pool,
     Discipline.GATE: Gate,
+    Discipline.OPTIMISTIC: Optimistic,
 }
 """The server of each discipline."""

@@ -112,6 +112,24 @@ class Attempt:
         self.returned: set[int] = set()  # visits whose tokens were returned early
 
 
+class Transaction:
+    """A transaction of a branch that is not committed, or a visit within it that notes the commits again.
+
+    Attributes:
+        server: the counter of commits.
+        position, since: of the visit that began it, and its first beginning.
+        spent: number of visits of the branch before it in the critical path.
+        count: the commits that it has noted.
+        repetitions: of it so far.
+    """
+
+    __slots__ = ("count", "position", "repetitions", "server", "since", "spent")
+
+    def __init__(self, server: Any, position: int, since: float, spent: int, count: int):
+        self.server, self.position, self.since, self.spent, self.count = server, position, since, spent, count
+        self.repetitions = 0
+
+
 class Job:
     """A branch of an attempt, at its current visit."""
 
@@ -127,12 +145,14 @@ class Job:
         "server",
         "since",
         "timed",
+        "transactions",
     )
 
     def __init__(self, attempt: Attempt, position: int):
         self.attempt, self.position, self.dropped = attempt, position, False
         self.timed = False  # whether the visit is a timer of an infinite server, during which it is not in progress
         self.family: Any = None  # sub-requests that it waits for
+        self.transactions: list[Transaction] = []
         self.server: Any
         self.since: float  # when the visit began
         self.began: float  # when its service began

@@ -205,7 +205,7 @@ def test_doubts_are_told():
     spec = layered("minio", "metadata={preset: sqlite}", "mounts.count=2")
     assert "a file of one machine" in {d.path: d.text for d in check(spec, []).doubts}["metadata.engine"]
     spec = layered("minio", "metadata={preset: redis, memory: 16GB, files: 1e9}")
-    assert "1e+09 files take 300 GB" in {d.path: d.text for d in check(spec, []).doubts}["metadata.memory"]
+    assert "1e+09 files take 455 GB" in {d.path: d.text for d in check(spec, []).doubts}["metadata.memory"]
 
 
 # Capabilities of both

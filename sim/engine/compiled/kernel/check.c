@@ -47,7 +47,7 @@ static int check_stations(const Program *p, int64_t *at)
             !is_duration(s->period_s) || (s->period_s != 0 && !IS_GATE(s->discipline)) ||
             !(s->phase_s >= 0 && s->phase_s <= s->period_s) ||
             !(s->queue_s >= 0) || !(s->queued_each_s >= 0) || (s->queue_s > 0 && !SHARES(s->discipline)) ||
-            !is_duration(s->setup_s) || !(s->age_bias >= 0 && s->age_bias <= 1) || !is_duration(s->cold_penalty_s) ||
+            !is_duration(s->setup_s) || !is_duration(s->repeat_s) || s->repeat_limit < 0 || !(s->age_bias >= 0 && s->age_bias <= 1) || !is_duration(s->cold_penalty_s) ||
             !(s->warm_up_s > 0) || !(s->decay_s > 0) || !pairs_well(p, *at))
             return INPUT_FAULT_STATION;
         for (int64_t c = 0; c < p->classes; c++)
@@ -186,7 +186,8 @@ static int check_action(const Program *p, const ActionLayout *a)
     if (p->stations[a->target].period_s != 0)
         return INPUT_FAULT_ACTION;
     bool of_gates = a->kind == ACTION_KIND_SHUT || a->kind == ACTION_KIND_OPEN;
-    return of_gates == IS_GATE(discipline) && !HOLDS_TOKENS(discipline) ? INPUT_FAULT_NONE : INPUT_FAULT_ACTION;
+    bool may_change = !HOLDS_TOKENS(discipline) && !COUNTS_COMMITS(discipline);
+    return of_gates == IS_GATE(discipline) && may_change ? INPUT_FAULT_NONE : INPUT_FAULT_ACTION;
 }
 
 static int check_actions(const Program *p, int64_t *at)

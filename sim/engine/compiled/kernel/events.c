@@ -151,6 +151,9 @@ static inline void handle(Engine *e, int kind, int64_t argument, uint32_t detail
     case POLL_GATE:
         poll_gate(e, argument);
         break;
+    case BEGIN_AGAIN:
+        begin_again(e, argument);
+        break;
     case BACKGROUND:
         arrive_background(e, argument);
         break;

@@ -24,6 +24,7 @@ enum { /* Discipline */
     DISCIPLINE_WEIGHTED_SHARE = 6,
     DISCIPLINE_POOL = 7,
     DISCIPLINE_GATE = 8,
+    DISCIPLINE_OPTIMISTIC = 9,
     DISCIPLINES,
 };
 
@@ -53,6 +54,7 @@ enum { /* Failure */
     FAILURE_STATION_DOWN = 3,
     FAILURE_NO_MEMBER = 4,
     FAILURE_TIMEOUT = 5,
+    FAILURE_CONFLICT = 6,
 };
 
 enum { /* KernelStatus */
@@ -90,8 +92,9 @@ enum { /* InputFault */
 #define BATCHES(discipline) (UINT64_C(0x8) >> (discipline) & 1)
 #define HOLDS_TOKENS(discipline) (UINT64_C(0x80) >> (discipline) & 1)
 #define IS_GATE(discipline) (UINT64_C(0x100) >> (discipline) & 1)
+#define COUNTS_COMMITS(discipline) (UINT64_C(0x200) >> (discipline) & 1)
 #define TAKES_TIME(discipline) (UINT64_C(0x7f) >> (discipline) & 1)
-#define HAS_ONE_SERVER(discipline) (UINT64_C(0x108) >> (discipline) & 1)
+#define HAS_ONE_SERVER(discipline) (UINT64_C(0x308) >> (discipline) & 1)
 #define HAS_CLASSES(discipline) (UINT64_C(0x60) >> (discipline) & 1)
 #define IS_WEIGHTED(discipline) (UINT64_C(0x40) >> (discipline) & 1)
 #define DRAWS(discipline) (UINT64_C(0x10) >> (discipline) & 1)
@@ -103,6 +106,7 @@ typedef struct {
     int64_t servers;
     int64_t queue_limit;
     int64_t poll_limit;
+    int64_t repeat_limit;
     int64_t shares_server; /* number of parts of a batch, if with the station before it; 0: not shared */
     double batch_item_s;
     double flush_s;
@@ -112,13 +116,14 @@ typedef struct {
     double queue_s; /* 0: none */
     double queued_each_s;
     double setup_s;
+    double repeat_s;
     double age_bias;
     double cold_penalty_s; /* 0: no caches */
     double warm_up_s;
     double decay_s;
     uint64_t identity; /* the stream of its random words */
 } StationLayout;
-_Static_assert(sizeof(StationLayout) == 152, "StationLayout is laid out as in Python");
+_Static_assert(sizeof(StationLayout) == 168, "StationLayout is laid out as in Python");
 
 /* The stages of a request type, and its client's policy. */
 typedef struct {

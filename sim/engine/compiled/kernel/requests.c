@@ -388,6 +388,15 @@ static RARE void timer_expired(Engine *e, int kind, int64_t which, uint32_t life
     }
 }
 
+/* A transaction that has conflicted begins again. */
+static RARE void begin_again(Engine *e, int64_t token)
+{
+    Station *at = station_at(e, token_at(e, token)->station);
+    at->visits++;
+    token_at(e, token)->demand_s = (double)extra_of(e, at)->commits;
+    end_visit(e, token);
+}
+
 /* A job polls a gate, or passes one that opens periodically. */
 static RARE void poll_gate(Engine *e, int64_t token)
 {

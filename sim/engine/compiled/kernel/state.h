@@ -90,9 +90,10 @@ typedef struct {
     int64_t behind;      /* likewise: jobs in the queue */
     int64_t joined;      /* PROCESSOR_SHARING: jobs that have been present */
     uint32_t version;    /* PROCESSOR_SHARING: outdates departures on the clock */
+    int64_t commits;     /* OPTIMISTIC */
     int32_t waiting_capacity;
     int32_t *waiting;    /* SIRO: the queue */
-    int64_t choices;     /* SIRO: random words taken */
+    int64_t choices;     /* SIRO, OPTIMISTIC: random words taken */
     double warm_fraction, warm_at_s; /* of the caches, and the time at which it was calculated */
     int64_t paused;      /* first token of a batch between two parts of its service, plus 1; 0: none */
     double paused_s;     /* since when */
@@ -102,16 +103,18 @@ typedef struct {
     int64_t death_capacity;
 } StationExtra;
 
-/* RETURNED: early, before the visit. TIMED: at a timer of an infinite server, so its branch is not in progress. */
-typedef enum { IDLE, WAITING, CANCELLED, HOLDING, RETURNED, TIMED } TokenState;
+/* RETURNED: early, before the visit. TIMED: at a timer of an infinite server, so its branch is not in progress. BEGUN: a
+ * transaction that is not committed. */
+typedef enum { IDLE, WAITING, CANCELLED, HOLDING, RETURNED, TIMED, BEGUN } TokenState;
 
 /* Half a cache line: two consecutive visits share one. */
 typedef struct {
-    double demand_s;
-    double since_s; /* the visit began */
+    double demand_s; /* of a transaction that is BEGUN: the commits that it has noted */
+    double since_s;  /* the visit began */
     union {
-        int32_t next;  /* token in its queue, or batch */
-        int32_t polls; /* at a shut gate */
+        int32_t next;        /* token in its queue, or batch */
+        int32_t polls;       /* at a shut gate */
+        int32_t repetitions; /* of a transaction */
     };
     int32_t station; /* below 0: bound at run time */
     int32_t position;

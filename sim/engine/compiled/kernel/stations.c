@@ -11,14 +11,14 @@ static RARE void cool_caches(Engine *e, Station *at)
     extra->warm_at_s = e->now_s;
 }
 
-/* Add the cold-cache time to the job's demand, and warm up the caches. */
-static RARE void warm_caches(Engine *e, Station *at, Token *job)
+/* Return a job's demand with the cold-cache time, and warm up the caches. */
+static RARE double warm_caches(Engine *e, Station *at, double work_s)
 {
     const StationLayout *of = layout_of(e, at);
     StationExtra *extra = extra_of(e, at);
-    double work_s = job->demand_s, warm_fraction = extra->warm_fraction;
-    job->demand_s += of->cold_penalty_s * (1 - warm_fraction) * (1 - exp(-work_s / of->warm_up_s));
+    double warm_fraction = extra->warm_fraction;
     extra->warm_fraction = 1 - (1 - warm_fraction) * exp(-(work_s / (double)at->servers) / of->warm_up_s);
+    return work_s + of->cold_penalty_s * (1 - warm_fraction) * (1 - exp(-work_s / of->warm_up_s));
 }
 
 static RARE void serve_by_weight(Engine *e, Station *at, int64_t token)
@@ -38,12 +38,20 @@ static inline void serve(Engine *e, Station *at, int64_t token)
     Token *job = token_at(e, token);
     if (UNLIKELY(IS_WEIGHTED(at->discipline)))
         serve_by_weight(e, at, token); /* before the caches: a class is charged for its own work only */
-    if (UNLIKELY(at->caches))
-        warm_caches(e, at, job);
-    double duration_s = job->demand_s / at->speed;
+    double demand_s = UNLIKELY(at->caches) ? warm_caches(e, at, job->demand_s) : job->demand_s;
+    double duration_s = demand_s / at->speed;
     at->busy_s += duration_s;
     schedule(e, e->now_s + duration_s, INFINITE(at->discipline) ? DEPART_DELAY : DEPART_SERVED, token);
     service_begun(e, at, token);
+}
+
+/* Serve a job after a setup; its demand remains what it is, as the visit may be repeated. */
+static RARE void set_up(Engine *e, Station *at, int64_t token)
+{
+    double demand_s = token_at(e, token)->demand_s;
+    token_at(e, token)->demand_s += layout_of(e, at)->setup_s;
+    serve(e, at, token);
+    token_at(e, token)->demand_s = demand_s;
 }
 
 static void commit_next(Engine *e, Station *at);
@@ -204,6 +212,68 @@ static RARE void enter_gate(Engine *e, Station *at, int64_t token)
     }
 }
 
+/* The last visit before this one by which its branch has noted the commits, for a transaction that is not committed;
+ * NIL: none. */
+static int64_t begun_before(Engine *e, int64_t token, int64_t station)
+{
+    int64_t first = attempt_of(e, token) << e->position_bits;
+    for (int64_t at = token - 1; at >= first && !position_of(e, token_at(e, at))->is_last; at--)
+        if (token_at(e, at)->state == BEGUN && token_at(e, at)->station == station)
+            return at;
+    return NIL;
+}
+
+/* Let a branch go back to the beginning of its transaction, unless it has done what cannot be repeated. */
+static RARE void repeat_transaction(Engine *e, Station *at, int64_t token, int64_t begun)
+{
+    for (int64_t one = begun; one != NIL; one = begun_before(e, one, number_of(e, at)))
+        begun = one; /* the first one */
+    const StationLayout *of = layout_of(e, at);
+    bool is_final = token_at(e, begun)->repetitions >= of->repeat_limit;
+    for (int64_t one = begun; one < token; one++) {
+        const PositionLayout *position = position_of(e, token_at(e, one));
+        is_final |= position->timer || position->claims || position->starts;
+    }
+    if (is_final) {
+        fail_branch_soon(e, token, FAILURE_CONFLICT);
+        return;
+    }
+    for (int64_t one = begun + 1; one < token; one++) {
+        if (token_at(e, one)->state == HOLDING)
+            return_pool_token(e, one);
+        token_at(e, one)->state = IDLE;
+    }
+    double repetitions = (double)++token_at(e, begun)->repetitions;
+    StationExtra *extra = extra_of(e, at);
+    double pause_s = of->repeat_s * (repetitions * repetitions - 1.0) *
+                     fraction(mixed(e->program->seed, of->identity, extra->choices++));
+    at->waiting_s += pause_s;
+    schedule(e, e->now_s + pause_s, BEGIN_AGAIN, begun);
+}
+
+/* Begin a transaction, or commit it. */
+static RARE void enter_counter(Engine *e, Station *at, int64_t token)
+{
+    Token *job = token_at(e, token);
+    int64_t commits = extra_of(e, at)->commits;
+    if (!position_of(e, job)->releases) {
+        job->state = BEGUN;
+        job->demand_s = (double)commits;
+        job->repetitions = 0;
+        end_visit_soon(e, token);
+        return;
+    }
+    int64_t begun = begun_before(e, token, number_of(e, at));
+    if (begun != NIL && token_at(e, begun)->demand_s != (double)commits) {
+        repeat_transaction(e, at, token, begun);
+        return;
+    }
+    extra_of(e, at)->commits++;
+    for (; begun != NIL; begun = begun_before(e, begun, number_of(e, at)))
+        token_at(e, begun)->state = IDLE;
+    end_visit_soon(e, token);
+}
+
 /* Begin a visit at a station that is neither a gate nor dead. */
 static inline void admit(Engine *e, Station *at, int64_t token)
 {
@@ -216,6 +286,9 @@ static inline void admit(Engine *e, Station *at, int64_t token)
         return;
     case DISCIPLINE_POOL:
         enter_pool(e, at, token);
+        return;
+    case DISCIPLINE_OPTIMISTIC:
+        enter_counter(e, at, token);
         return;
     default:
         break;
@@ -235,8 +308,9 @@ static inline void admit(Engine *e, Station *at, int64_t token)
             cool_caches(e, at);
         at->busy++;
         if (UNLIKELY(at->sets_up))
-            token_at(e, token)->demand_s += layout_of(e, at)->setup_s;
-        serve(e, at, token);
+            set_up(e, at, token);
+        else
+            serve(e, at, token);
     }
 }
 
