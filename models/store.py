@@ -133,6 +133,7 @@ MODULES = {
     "rustfs": ".rustfs.store",
     "garage": ".garage.store",
     "versitygw": ".versitygw.store",
+    "seaweedfs": ".seaweedfs.store",
 }
 """The modules of the stores in tailcast, by name, relative to this package; each has a `STORE`, and is imported when a
 spec names it."""
@@ -149,6 +150,7 @@ _SPECS = {
     "rustfs": (".rustfs.spec", "RustfsSpec"),
     "garage": (".garage.spec", "GarageSpec"),
     "versitygw": (".versitygw.spec", "VersitygwSpec"),
+    "seaweedfs": (".seaweedfs.spec", "SeaweedSpec"),
 }
 """Module and class of their specs, for what needs no more: a store's module also imports what compiles."""
 

@@ -10,7 +10,7 @@ NEAREST: dict[str, tuple[str, str]] = {
     "openmaxio": ("minio", "it is MinIO's server of 2025 with the old console, so give a release before 2025-05"),
     "vaults3": ("minio", "metadata are in BoltDB behind Raft on each node, 600 bytes an object, instead of in xl.meta"),
     "ozone": ("ceph", "keys are in a Raft group of one Ozone Manager, and blocks of 256 MB in pipelines of 3 nodes"),
-    "cubefs": ("ceph", "replicas are written by chains or Raft, and metadata are in Raft groups in memory"),
+    "cubefs": ("seaweedfs", "replicas are written by chains or Raft, and metadata are in Raft groups in memory"),
     "juicefs-gateway": ("juicefs", "`store: juicefs` has the gateway: give `access: gateway`"),
     "cephfs": ("juicefs", "files are RADOS objects of 4 MiB without S3 below, and metadata are in an MDS"),
     "rook": ("ceph", "it runs Ceph on Kubernetes, whose network and limits of CPU come on top"),

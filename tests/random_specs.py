@@ -38,12 +38,12 @@ PACING = ("rate", "clients", "think_time", "stagger", "duration", "operations", 
 """Fields of a workload that the tests set themselves."""
 _SLOW = ("nvme-quincy", "32x8", "nvme32", "bob/cluster", "210-filestore", "112-hdd", "rocksdb", "mysql", "hdd-4x4",
          "swift/cluster", "nvme-8x8", "hdd-quincy", "nvme-squid", "openio/cluster",
-         "openio/2019-servers")  # fmt: skip
+         "openio/2019-servers", "seaweedfs/erasure")  # fmt: skip
 _HUGE = ("reference/posix", "s3fs/posix", "s3fs/ranges")  # hundreds of requests for each operation: never taken
 _MOST_STARTED = 30.0  # mean number of sub-requests of a request
 _FIRST, _LATER = ("bob", "ceph", "minio", "swift"), {
     "openio": 1 / 5, "juicefs": 1 / 20, "s3fs": 1 / 60, "silo": 1 / 60, "rustfs": 1 / 12, "garage": 1 / 12,
-    "versitygw": 1 / 20,
+    "versitygw": 1 / 20, "seaweedfs": 1 / 12,
 }  # fmt: skip
 """Stores that are drawn equally often, and the fractions of the others: layers take longer to compile."""
 _LARGEST_OF_LAYERS = 8 << 20  # bytes, of a component of object sizes

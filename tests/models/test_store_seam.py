@@ -306,7 +306,14 @@ def test_stores_that_come_with_tailcast_are_registered_by_their_modules():
         store = store_named(name)
         assert (store.name, store.Spec.model_fields["store"].annotation.__args__) == (name, (name,))
         assert module.startswith(".")
-        more = {"openio": set(), "garage": set(), "versitygw": set(), "juicefs": {"COPY", *FILE}, "s3fs": set(FILE)}
+        more = {
+            "openio": set(),
+            "garage": set(),
+            "versitygw": set(),
+            "seaweedfs": set(),
+            "juicefs": {"COPY", *FILE},
+            "s3fs": set(FILE),
+        }
         own = OPERATIONS - {"LIST"} if name == "bob" else OPERATIONS | more.get(name, {"COPY"})
         assert store.operations == own
 

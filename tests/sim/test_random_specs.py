@@ -76,6 +76,7 @@ def test_random_specs_are_of_all_kinds() -> None:
         "rustfs",
         "garage",
         "versitygw",
+        "seaweedfs",
     }
     assert len({each.name for each in made}) > 20
     changed = {change.partition(":")[0] for each in made for change in each.changes}

@@ -38,6 +38,7 @@ ENOUGH = {
     "rustfs": ["--hosts", "4", "--drives", "4", "--drive", "nvme", "--nic", "25Gbit/s"],
     "garage": ["--hosts", "3", "--drives", "2", "--drive", "hdd-7k2", "--nic", "1Gbit/s", "--objects", "1e6"],
     "versitygw": ["--drives", "4", "--drive", "nvme", "--nic", "10Gbit/s", "--objects", "1e6"],
+    "seaweedfs": ["--hosts", "4", "--drives", "4", "--drive", "hdd-7k2", "--nic", "10Gbit/s", "--objects", "1e6"],
     "juicefs": ["--mounts", "2", "--metadata", "redis"],
     "s3fs": ["--mounts", "2"],
 }

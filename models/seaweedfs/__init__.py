@@ -1,0 +1,1 @@
+"""SeaweedFS: a master, volume servers with append-only volumes, filers, and S3 gateways."""

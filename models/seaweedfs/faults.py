@@ -1,0 +1,79 @@
+"""Faults of SeaweedFS: volume servers that are killed or hang, gateways, slow drives, a noisy neighbour.
+
+The master declares a server dead after three missing heartbeats of 5 s. Until then, writes to its volumes fail at once
+or hang, and begin again on other volumes; reads go to another copy after an error, or after 30 s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from models.shared import epochs
+from models.shared.epochs import NO_PARTS, Parts, Span
+from models.shared.faults import FaultKind, HostNeighbour, Outage, SlowDrive
+from traces.spec.field_notes import Basis
+from traces.spec.units import Seconds
+
+_DEAD = Basis("SeaweedFS's defaults: heartbeats each 5 s, dead after three (weed/topology)", 5, 60)
+Detected = Annotated[Seconds, _DEAD]
+
+
+class HostDown(Outage):
+    """The volume server of a host is killed, and what else runs there."""
+
+    kind: Literal["host_down"] = Field(description="Host failure: its services are killed and refuse connections.")
+    host: int = Field(0, ge=0, description="Number of the host that fails, from 0.")
+    detected_after: Detected = Field(15.0, description="Time until the master gives its volumes up.")
+
+
+class HostHung(Outage):
+    """The volume server of a host stops responding."""
+
+    kind: Literal["host_hung"] = Field(description="Hung host: its volume server accepts connections, but is silent.")
+    host: int = Field(0, ge=0, description="Number of the host that hangs, from 0.")
+    detected_after: Detected = Field(15.0, description="Time until the master gives its volumes up.")
+
+
+Fault = Annotated[HostDown | HostHung | SlowDrive | HostNeighbour, Field(discriminator="kind")]
+"""An entry of the section `faults`."""
+
+
+@dataclass(frozen=True)
+class Epoch(epochs.Epoch):
+    """The state of the hosts from a time on.
+
+    Attributes:
+        dead: hosts whose services are killed.
+        hung: hosts whose volume server does not respond.
+        unnoticed: those of both that the master still has volumes of.
+    """
+
+    dead: Parts = NO_PARTS
+    hung: Parts = NO_PARTS
+    unnoticed: Parts = NO_PARTS
+
+
+def epochs_of(faults: Iterable[Fault]) -> tuple[Epoch, ...]:
+    """Return the epochs that faults divide a run into."""
+    return epochs.epochs_of(Epoch, (span for fault in faults for span in _spans(fault)))
+
+
+def _spans(fault: Fault) -> Iterator[Span]:
+    if isinstance(fault, HostDown | HostHung):
+        yield Span(fault.at, fault.back_s, "dead" if isinstance(fault, HostDown) else "hung", [fault.host])
+        yield Span(fault.at, min(fault.at + fault.detected_after, fault.back_s), "unnoticed", [fault.host])
+
+
+_DETECTED = {"detected_after": 0.0}
+
+FAULTS = {
+    "host": FaultKind("host_down", "outage", "host", refuses=True, settled=_DETECTED),
+    "hung-host": FaultKind("host_hung", "outage", "host", settled=_DETECTED),
+    "slow-drive": FaultKind("slow_drive", "slow", "drive"),
+    "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),
+}
+"""The failures of the command `failures`, by name."""

@@ -1,0 +1,237 @@
+"""SeaweedFS's requests as routes: in which order they visit the stations, and what they wait for.
+
+As in SeaweedFS's source at cc8364a0 (weed/s3api, weed/operation/upload_chunked.go, weed/storage/volume_write.go). A
+gateway cuts a body into chunks, of which four are in progress. For each, the master assigns an id and a volume; the
+gateway sends it to all copies of the volume at the same time, and waits for all. Then the filer creates the entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from models.network.route import Route, words
+from models.network.service_demand import NOTHING, ServiceDemand
+from models.network.sub_requests import SubRequests
+from models.seaweedfs.places import Places, Stations
+from models.seaweedfs.spec import SeaweedSpec
+from models.shared.multipart import SubRoutes
+from models.shared.steps import (
+    Server,
+    Stages,
+    Step,
+    access,
+    append,
+    at_rate,
+    check,
+    chunked,
+    commit,
+    delay,
+    detached,
+    fan_out,
+    in_series,
+    instant,
+    round_trip,
+    send,
+    starts,
+    use,
+    visit,
+)
+from traces.operations import Op
+
+CHUNKS_AT_ONCE = 4
+"""Chunks of a request in progress, for writes and for reads that are ahead."""
+HEADER_LIMIT_S = 30.0
+"""How long a read waits for the header of a response, before it goes to another copy."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of request, which has a route of its own.
+
+    Attributes:
+        several: whether the object has several chunks.
+        cached: whether the page caches have the chunks of a GET.
+        coded: whether its volume is erasure coded.
+    """
+
+    op: Op
+    several: bool = False
+    cached: bool = False
+    coded: bool = False
+
+    @property
+    def variant(self) -> str:
+        """That of the route."""
+        return words("in chunks" * self.several, "cached" * self.cached, "erasure coded" * self.coded)
+
+
+class Routes:
+    """Builds the route of each kind of request."""
+
+    def __init__(self, spec: SeaweedSpec, stations: Stations, places: Places):
+        self.spec, self.stations, self.places, self.clients = spec, stations, places, stations.clients
+        self.drives, self.volumes, self.head = spec.drives, spec.volumes, places.head
+        self.wire, self.gateway = at_rate(spec.hosts.nic), at_rate(spec.gateway_nic)
+        self.call = spec.hosts.cores.at_speed(spec.hosts.internode.call)
+        self.way = delay(stations.latency, spec.network.latency)
+
+    def routes(self, kinds: Sequence[Kind]) -> tuple[Route, ...]:
+        """Return the routes of kinds of requests, then those of their chunks."""
+        self._started = SubRoutes(len(kinds))
+        return (*(self._route(kind) for kind in kinds), *self._started.all)
+
+    def vacuum(self) -> Route:
+        """Return the route of a piece of a volume that is copied without its garbage: a read and a write of a drive."""
+        copied = access(self.places.copy(0, "drive"), self.drives.read or NOTHING)
+        return Route("vacuum", in_series(copied + access(self.places.copy(0, "drive"), self.drives.write or NOTHING)))
+
+    def _route(self, kind: Kind) -> Route:
+        stages = {
+            "GET": self._get, "PUT": self._put, "DELETE": self._delete, "HEAD": self._found, "LIST": self._list
+        }[kind.op](kind)  # fmt: skip
+        stages = self._request(kind.op) + stages + in_series(self.way)
+        return Route(kind.op, stages, policy=self.spec.client.policy(kind.op), variant=kind.variant)
+
+    # Requests.
+
+    def _request(self, op: Op) -> Stages:
+        """The client's work, the way to a gateway, and its work on the request."""
+        entry = check(self.head("entry")) if self.places.bound else ()
+        work = visit(self.head("cpu"), self.spec.gateway_cpu(op).without_bytes, ties=True)
+        return in_series(self.clients.work(op), self.way, entry, work)
+
+    def _put(self, kind: Kind) -> Stages:
+        return self._chunks(kind, self._chunk_written()) + self._entry(self.spec.filer.write, writes=True)
+
+    def _get(self, kind: Kind) -> Stages:
+        return self._found(kind) + self._chunks(kind, self._coded() if kind.coded else self._chunk_read(kind))
+
+    def _delete(self, kind: Kind) -> Stages:
+        """The entry is removed; tombstones of its chunks are appended later."""
+        stages = fan_out(self._tombstone(at) for at in self._copies)
+        if kind.several:
+            route = self._started.add(Route("DELETE", stages, variant="chunk"))
+            later = starts(self.stations.latency, SubRequests(
+                route, self.volumes.chunk_size, own_keys=False, key_step=self.places.next_volume
+            ))  # fmt: skip
+            return self._entry(self.spec.filer.write, writes=True) + detached(self.stations.latency, [later])
+        return self._entry(self.spec.filer.write, writes=True) + detached(
+            self.stations.latency, (branch for stage in stages for branch in stage.branches)
+        )
+
+    def _found(self, kind: Kind) -> Stages:
+        return self._entry(self.spec.filer.read)
+
+    def _list(self, kind: Kind) -> Stages:
+        return self._entry(self.spec.filer.list)
+
+    def _chunks(self, kind: Kind, stages: Stages) -> Stages:
+        """The transfer of an object's chunks: of one, or of several, four of them at the same time."""
+        if not kind.several:
+            return stages
+        variant = words("cached" * kind.cached, "erasure coded" * kind.coded, "chunk")
+        route = self._started.add(Route(kind.op, stages, variant=variant))
+        return in_series(chunked(
+            self.stations.latency, self.volumes.chunk_size, route, parallel=CHUNKS_AT_ONCE, own_keys=False,
+            key_step=self.places.next_volume, delivers=kind.op == "GET",
+        ))  # fmt: skip
+
+    # The filer, next to the gateway, and the master.
+
+    def _entry(self, work: ServiceDemand | None, writes: bool = False) -> Stages:
+        """An operation of the filer, with one of its store."""
+        store = self.spec.filer.store
+        way = delay(self.stations.latency, store.latency)
+        stored = round_trip(way, use(self.head("store"), store.write if writes else store.read))
+        return in_series(visit(self.head("cpu"), self.spec.of_filer(work)), stored)
+
+    def _assigned(self) -> Step:
+        """An id and a volume of the master, by way of the filer; once more if a copy of the volume fails at once."""
+        demand = self.spec.master.cores.at_speed(self.spec.master.assign)
+        hop = delay(self.stations.latency, self.spec.hosts.internode.latency)
+        asked = use(self.head("cpu"), self.spec.of_filer(self.spec.filer.assign))
+        asked += round_trip(hop, use(self.stations.master, demand))
+        if not self.places.bound:
+            return asked
+        again = delay(self.head("again"), 4 * self.spec.hosts.internode.latency + demand.constant)
+        return asked + again + check(self.head("writes"))
+
+    # Chunks.
+
+    @property
+    def _copies(self) -> list[Server]:
+        return [partial(self.places.copy, position) for position in range(self.volumes.copies)]
+
+    def _chunk_written(self) -> Stages:
+        """A chunk is received, and sent to all copies of its volume, which are all waited for."""
+        received = self.clients.transfer("up") + send(self.gateway, self.head("in"))
+        received += use(self.head("cpu"), self.spec.gateway_cpu("PUT").of_bytes)
+        written = fan_out([self._written(at) for at in self._copies], wait_for=self.spec.protection.write_quorum)
+        back = () if self.volumes.fsync else detached(self.stations.latency, map(self._written_back, self._copies))
+        return in_series(received, self._assigned()) + written + back
+
+    def _written(self, at: Server) -> Step:
+        """A copy: the chunk is sent, and appended to the page cache of its server, or synced with others that wait."""
+        step = self._called(at) + send(self.gateway, self.head("out")) + send(self.wire, at("in"))
+        step += visit(at("cpu"), self.spec.hosts.cpu_demand("PUT")) + append(at("volume"), self._appended)
+        if self.volumes.fsync:
+            write = self.drives.write or NOTHING
+            step += access(at("drive"), write) + commit(at("journal"), self.drives.sync or NOTHING)
+        return step
+
+    @property
+    def _appended(self) -> ServiceDemand:
+        return self.spec.hosts.cores.at_speed(self.volumes.append)
+
+    def _written_back(self, at: Server) -> Step:
+        return self._awaited(at) + access(at("drive"), self.drives.write or NOTHING)
+
+    def _tombstone(self, at: Server) -> Step:
+        work = visit(at("cpu"), self.spec.hosts.cpu_demand("DELETE"))
+        return self._called(at) + work + append(at("volume"), self._appended, tombstone=True)
+
+    def _chunk_read(self, kind: Kind) -> Stages:
+        """A chunk is read from a copy: one access at a known place; another copy's after a limit if one hangs."""
+        at = self.places.read
+        stages: Stages = ()
+        if self.places.bound:
+            late = delay(at("late"), HEADER_LIMIT_S) or instant(self.stations.latency)
+            waited = [check(at("hung")), late] if any(f.kind == "host_hung" for f in self.spec.faults) else []
+            stages = in_series(check(self.head("reads"))) + (fan_out(waited, wait_for=1) if waited else ())
+        begun = delay(at("way"), 2 * self.spec.hosts.internode.latency) + self._server(at, kind.cached)
+        return stages + in_series(begun, delivers=True) + in_series(self._sent(at))
+
+    def _server(self, at: Server, cached: bool) -> Step:
+        work = visit(at("cpu"), self.spec.hosts.cpu_demand("GET"))
+        if cached:
+            return work
+        latency = use(self.stations.drive_latency, self.drives.read_latency)
+        return work + access(at("drive"), self.drives.read or NOTHING, latency)
+
+    def _coded(self) -> Stages:
+        """A chunk of an erasure-coded volume: of its shard, or rebuilt from all others that are left."""
+        hop_s, index = 2 * self.spec.hosts.internode.latency, self.volumes.erasure.index
+        shards = [partial(self.places.shard, None)] + [
+            partial(self.places.shard, n) for n in range(self.places.shards - 1 if self.places.bound else 0)
+        ]  # fmt: skip
+        branches = [
+            delay(at("way"), hop_s) + use(at("drive"), index) + self._server(at, False) + send(self.wire, at("out"))
+            for at in shards
+        ]
+        sent = use(self.head("cpu"), self.spec.gateway_cpu("GET").of_bytes) + send(self.gateway, self.head("out"))
+        return fan_out(branches, delivers=True) + in_series(sent + self.clients.transfer("down"))
+
+    def _sent(self, at: Server) -> Step:
+        work = use(self.head("cpu"), self.spec.gateway_cpu("GET").of_bytes)
+        moved = send(self.wire, at("out")) + work + send(self.gateway, self.head("out"))
+        return moved + self.clients.transfer("down")
+
+    # Calls.
+
+    def _called(self, at: Server) -> Step:
+        return delay(at("way"), 2 * self.spec.hosts.internode.latency) + self._awaited(at)
+
+    def _awaited(self, at: Server) -> Step:
+        return check(at("hung")) if any(f.kind == "host_hung" for f in self.spec.faults) else ()

@@ -1,0 +1,51 @@
+"""The spec of a new SeaweedFS cluster: what has to be known, and the sections that follow."""
+
+from __future__ import annotations
+
+from models.seaweedfs.presets import filer, gateways, hosts
+from models.site import common, drive_times
+from models.site.kinds import COUNT, FRACTION
+from models.site.known import Tree, assumed
+from models.site.setup import Question, Setup, Site
+
+_QUESTIONS = (
+    common.HOSTS,
+    common.DRIVES,
+    common.DRIVE_QUESTION,
+    common.NIC,
+    common.CORES,
+    common.SPEED,
+    Question("replicas", "Copies of a volume (replication)", COUNT, 2, "one lost host", "1", "3"),
+    Question("cached", "Fraction of reads that the page caches serve", FRACTION, "50%", "of a hot half", "0.1", "0.9"),
+    common.OBJECTS,
+    *common.WORKLOAD,
+    *common.CLIENTS,
+)
+
+
+def draft(site: Site) -> Tree:
+    """Return the sections of the spec."""
+    of = {name: next(iter(presets().values())) for name, presets in (("h", hosts), ("g", gateways), ("f", filer))}
+    text = f"CPU times of the preset, measured on {of['h'].measured_on}"
+    return {
+        "workload": common.workload(site),
+        "client": common.clients(site, site["hosts"].value),
+        "network": {"latency": site["latency"]},
+        "gateways": {"preset": assumed(of["g"].name, text)},
+        "filer": {"preset": assumed(of["f"].name, text)},
+        "hosts": {
+            "preset": assumed(of["h"].name, text),
+            "count": site["hosts"],
+            "cores": common.cores(site),
+            "nic": site["nic"],
+            "internode": {"latency": site["latency"].noted("as between client and store")},
+            "page_cache": {"hit_ratio": site["cached"]},
+        },
+        "drives": {"count": site["drives"], **drive_times.drives(site, "sync")},
+        "volumes": {"copies": site["replicas"]},
+        "stored": {"objects": site["objects"]},
+    }
+
+
+SETUP = Setup(_QUESTIONS, draft)
+"""Questions and sections of a SeaweedFS spec."""

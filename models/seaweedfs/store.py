@@ -1,0 +1,99 @@
+"""The registry entry of SeaweedFS, with its demands and remedies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator
+from functools import partial
+
+from models.capabilities import Remedies, SpecChange, more
+from models.fill import growth_of
+from models.network.service_demand import ServiceDemand
+from models.seaweedfs.compile import compile
+from models.seaweedfs.faults import FAULTS
+from models.seaweedfs.setup import SETUP
+from models.seaweedfs.spec import SeaweedSpec
+from models.seaweedfs.spreads import SPREADS
+from models.store import Store
+from traces.operations import Op
+
+_NEEDLE_BYTES = 64  # of a chunk's header, checksum, padding and index entry (weed/storage/needle)
+_CHUNKED: tuple[Op, ...] = ("GET", "PUT", "DELETE")
+
+
+def demands(spec: SeaweedSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | None]:
+    """Return the demands that requests with these operations visit, by path.
+
+    CPU times of all services, reads that are not all cached, writes and syncs must be given, as None says.
+    """
+    found: dict[str, ServiceDemand | None] = {
+        **{f"client.cpu.{op}": spec.client.cpu.get(op, ServiceDemand()) for op in ops},
+        "network.latency": ServiceDemand(constant=spec.network.latency),
+        "hosts.internode.latency": ServiceDemand(constant=spec.hosts.internode.latency),
+        **{f"gateways.cpu.{op}": spec.gateways.cpu.get(op) for op in ops},
+        **{f"hosts.cpu.{op}": spec.hosts.cpu.get(op) for op in ops if op in _CHUNKED},
+    }
+    if {"GET", "HEAD"} & set(ops):
+        found |= {"filer.read": spec.filer.read, "filer.store.read": spec.filer.store.read}
+    if {"PUT", "DELETE"} & set(ops):
+        found |= {"filer.write": spec.filer.write, "filer.store.write": spec.filer.store.write}
+        found["volumes.append"] = spec.volumes.append
+    if "LIST" in ops:
+        found |= {"filer.list": spec.filer.list, "filer.store.read": spec.filer.store.read}
+    if "GET" in ops and spec.hosts.page_cache.hit_ratio < 1:
+        found["drives.read"] = spec.drives.read
+    if "PUT" in ops:
+        found |= {"filer.assign": spec.filer.assign, "master.assign": spec.master.assign}
+        found["drives.write"] = spec.drives.write
+        if spec.volumes.fsync:
+            found["drives.sync"] = spec.drives.sync
+    return found
+
+
+def unused(spec: SeaweedSpec, ops: Collection[Op]) -> list[str]:
+    """Return the paths that have no effect with the other values of the spec."""
+    own = spec.gateways.collocated
+    without_effect = {
+        "gateways.count": own,
+        "gateways.cores": own,
+        "gateways.nic": own,
+        "hosts.internode.call": True,
+        "volumes.erasure": not spec.volumes.erasure.fraction,
+        "volumes.garbage": "DELETE" not in ops,
+        "drives.sync": not spec.volumes.fsync,
+        "stored.object_size": not spec.stored.objects,
+    }
+    return [*spec.client.unused(), *(path for path, is_unused in without_effect.items() if is_unused)]
+
+
+def changes(spec: SeaweedSpec, at_end: SeaweedSpec) -> Iterator[SpecChange]:
+    """Yield more hosts, cores, drives, gateways and writable volumes."""
+    if not spec.gateways.collocated:
+        yield from ({"gateways.count": n} for n in more(spec.gateways.count))
+    yield from ({"hosts.count": n} for n in more(spec.hosts.count))
+    yield from ({"hosts.cores.count": n} for n in more(spec.hosts.cores.count))
+    yield from ({"drives.count": n} for n in more(spec.drives.count))
+    yield from ({"volumes.writable": n} for n in more(spec.volumes.per_bucket))
+
+
+def _stored_bytes(spec: SeaweedSpec, object_bytes: float) -> float:
+    erasure, coded = spec.volumes.erasure, spec.volumes.erasure.fraction
+    factor = (1 - coded) * spec.volumes.copies + coded * (erasure.data + erasure.parity) / erasure.data
+    chunks = max(1, math.ceil(object_bytes / spec.volumes.chunk_size))
+    return factor * (object_bytes + chunks * _NEEDLE_BYTES)
+
+
+GROWTH = growth_of(_stored_bytes, lambda spec: spec.drives.capacity * spec.total_drives)
+STORE = Store(
+    "seaweedfs",
+    SeaweedSpec,
+    compile,
+    compile_saturated=partial(compile, waiting=math.inf),
+    faults=FAULTS,
+    growth=GROWTH,
+    remedies=Remedies(changes),
+    demands=demands,
+    unused=unused,
+    spreads=SPREADS,
+    setup=SETUP,
+)

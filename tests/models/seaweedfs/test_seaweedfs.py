@@ -1,0 +1,159 @@
+"""SeaweedFS: CPU times that were measured, waits for all copies, erasure-coded volumes, and servers that fail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models.seaweedfs.compile import vacuum_of
+from models.store import Spec, compile_spec, spec_of
+from sim.engine.compiled import engine as compiled_engine
+from sim.engine.outcome import Outcome, Program
+from sim.engine.reference import engine as simpy_engine
+from tests.paths import EXAMPLES
+from traces.errors import InputError
+from traces.spec.spec_file import load_mapping, override
+from traces.workload.generate import generate
+
+FREE = {
+    "store": "seaweedfs",
+    "filer": {"read": 0, "write": 0, "assign": 0, "store": {"read": 0, "write": 0}},
+    "master": {"assign": 0},
+    "drives": {"read": 0, "write": 0, "sync": 0},
+}
+"""A cluster in which nothing takes time."""
+
+
+def example(name: str, *changes: str) -> Spec:
+    return spec_of(override(load_mapping(EXAMPLES / f"seaweedfs/{name}.yaml"), changes), "spec")
+
+
+def alone(op: str, size: str, *, operations: int = 60, clients: int = 1, **more: Any) -> Spec:
+    """Requests one after the other, on services of which only those given take time."""
+    load = {"clients": clients, "operations": operations, "object_size": size, "mix": {op: 1}}
+    cpu = {"cpu": {"GET": 0, "PUT": 0, "DELETE": 0}}
+    data: dict[str, Any] = {**FREE, "workload": load, "gateways": cpu, "hosts": cpu, "volumes": {"append": 0}}
+    for section, values in more.items():
+        both = isinstance(values, dict) and section in data
+        data[section] = {**data[section], **values} if both else values
+    return spec_of(data, "spec")
+
+
+def run(spec: Spec, engine: Any = compiled_engine) -> tuple[Outcome, dict[str, float]]:
+    """The outcome, and the time in s of each role of stations for each request."""
+    trace = generate(spec.workload, 0)
+    network, requests = compile_spec(spec, trace)
+    outcome = engine.run(Program.of(network, requests, 0))
+    busy: dict[str, float] = {}
+    for station, busy_s in zip(network.stations, outcome.busy_s, strict=True):
+        busy[station.role] = busy.get(station.role, 0.0) + busy_s / len(trace)
+    return outcome, busy
+
+
+def took_s(spec: Spec) -> np.ndarray:
+    outcome, _ = run(spec)
+    return np.asarray(outcome.end_s - outcome.start_s)
+
+
+@pytest.mark.parametrize(
+    ("op", "size", "cpu_ms", "master_ms"),
+    [("PUT", "4KiB", 0.33 + 1.07 + 1.07, 0.33), ("GET", "4KiB", 0.27 + 0.3 + 0.8, 0), ("PUT", "1MiB", 13.07, 0.33)],
+)
+def test_cpu_times_are_those_that_were_measured(op, size, cpu_ms, master_ms):
+    _, busy = run(example("one-machine", f"workload.mix={{{op}: 1}}", f"workload.object_size={size}"))
+    assert 1e3 * busy["host cpu"] == pytest.approx(cpu_ms, rel=0.03)
+    assert 1e3 * busy["master cpu"] == pytest.approx(master_ms, rel=0.01)
+
+
+@pytest.mark.parametrize("copies", [1, 2, 3])
+def test_a_put_waits_for_all_copies_and_for_no_drive(copies):
+    slow = {"count": 6, "cpu": {"PUT": {"constant": 1e-2, "distribution": {"kind": "exponential"}}}}
+    spec = alone("PUT", "4KiB", operations=4000, hosts=slow, volumes={"copies": copies}, drives={"write": "1s"})
+    slowest_s = 1e-2 * sum(1 / n for n in range(1, copies + 1))  # of as many exponential times
+    assert took_s(spec).mean() == pytest.approx(slowest_s, rel=0.05)
+
+
+def test_chunks_of_an_object_are_written_four_at_a_time():
+    hosts = {"count": 4, "cores": 64, "cpu": {"PUT": 1e-2}}
+    many = {"copies": 1, "writable": 8}
+    assert took_s(alone("PUT", "4MiB", hosts=hosts, volumes=many)).mean() == pytest.approx(1e-2)
+    assert took_s(alone("PUT", "16MiB", hosts=hosts, volumes=many)).mean() == pytest.approx(1e-2)
+    assert took_s(alone("PUT", "20MiB", hosts=hosts, volumes=many)).mean() == pytest.approx(2e-2)
+
+
+@pytest.mark.parametrize(("copies", "writable"), [(1, 7), (2, 6), (3, 3)])
+def test_a_bucket_appends_to_few_volumes_that_are_locked_meanwhile(copies, writable):
+    spec = alone(
+        "PUT", "4KiB", operations=6000, clients=100, hosts={"count": 12, "cores": 64},
+        volumes={"copies": copies, "append": 1e-3},
+    )  # fmt: skip
+    outcome, _ = run(spec)
+    assert 6000 / outcome.end_s.max() == pytest.approx(writable / 1e-3, rel=0.1)
+
+
+def test_syncs_that_wait_are_made_together():
+    spec = alone(
+        "PUT", "4KiB", operations=2000, clients=50, hosts={"cores": 64}, volumes={"fsync": True}, drives={"sync": 1e-2}
+    )
+    outcome, _ = run(spec)
+    assert 2000 / outcome.end_s.max() > 20 / 1e-2
+
+
+def test_a_chunk_of_a_lost_shard_is_rebuilt_from_all_others():
+    coded = {"copies": 1, "erasure": {"data": 4, "parity": 2, "fraction": 1.0}}
+    lost = [{"kind": "host_down", "host": 2, "at": 1e-9, "detected_after": 0}]
+    gateways = {"collocated": False, "cpu": {"GET": 0}}
+    network = {"latency": 1e-3}
+    more = {"hosts": {"count": 6}, "volumes": coded, "gateways": gateways, "network": network}
+    healthy, failed = (
+        run(alone("GET", "4KiB", operations=600, faults=faults, drives={"read": 1e-3}, **more)) for faults in ([], lost)
+    )
+    assert healthy[1]["drive"] == pytest.approx(1e-3)
+    # A sixth of the chunks has lost its shard, and reads five others.
+    assert failed[1]["drive"] == pytest.approx(1e-3 * (5 / 6 + 5 / 6), rel=0.1)
+    assert not failed[0].failure.any()
+
+
+def test_a_hung_server_holds_writes_up_and_reads_for_thirty_seconds():
+    hung = [{"kind": "host_hung", "host": 1, "at": 1e-9, "back_at": 45, "detected_after": 45}]
+    gateways = {"collocated": False, "cpu": {"GET": 0, "PUT": 0}}
+    more = {"hosts": {"count": 3}, "volumes": {"copies": 3}, "gateways": gateways, "network": {"latency": 1e-3}}
+    assert took_s(alone("PUT", "4KiB", operations=4, faults=hung, **more)).max() == pytest.approx(45, rel=0.01)
+    assert took_s(alone("GET", "4KiB", operations=20, faults=hung, **more)).max() == pytest.approx(30, rel=0.01)
+
+
+def test_a_killed_server_is_not_read_from_and_writes_need_another_one():
+    gateways = {"collocated": False, "cpu": {"GET": 0, "PUT": 0}}
+    killed = [{"kind": "host_down", "host": 1, "at": 1e-9}]
+    more = {"gateways": gateways, "network": {"latency": 1e-3}, "faults": killed, "volumes": {"copies": 3}}
+    few, enough = {"count": 3}, {"count": 4}
+    assert run(alone("PUT", "4KiB", hosts=few, **more))[0].failure.all()
+    assert not run(alone("PUT", "4KiB", hosts=enough, **more))[0].failure.any()
+    assert not run(alone("GET", "4KiB", hosts=few, **more))[0].failure.any()
+
+
+def test_deleted_bytes_are_vacuumed():
+    spec = example("cluster")
+    trace = generate(spec.workload, 0)
+    found = vacuum_of(spec, trace, 0)
+    assert found is not None
+    # 20 DELETEs a second of 256 KiB, two copies; 7/3 of these bytes are copied, in pieces of 1 MiB.
+    assert found.rate_ops == pytest.approx(20 * 0.25 * 2 * 7 / 3, rel=0.15)
+    assert vacuum_of(example("one-machine"), trace, 0) is not None
+
+
+@pytest.mark.parametrize("changes", [
+    ("workload.duration=2s", "workload.object_size=10MiB", "workload.rate=30/s", "volumes.fsync=true"),
+    ("workload.duration=2s", "faults=[{kind: host_hung, host: 1, at: 0.5s, back_at: 1s}]"),
+    ("workload.duration=2s", "faults=[{kind: host_down, host: 2, at: 1s}]"),
+])  # fmt: skip
+def test_both_engines_agree(changes):
+    spec = example("cluster", *changes)
+    assert np.array_equal(run(spec)[0].end_s, run(spec, simpy_engine)[0].end_s, equal_nan=True)
+
+
+def test_copies_need_hosts():
+    with pytest.raises(InputError, match="there are 6 hosts"):
+        example("cluster", "volumes.copies=7")
