@@ -1,10 +1,12 @@
 """Latencies of files on a mount of the lab before, during and after a failure.
 
     python benchmarks/file_system_failures.py juicefs s3fs
+    python benchmarks/file_system_failures.py --predict
 
 Starts a MinIO of one drive and each file system on it, in a lab of its own, and writes and reads files of 64 KiB in an
 open loop of 20/s while something fails: the store or Redis is silent (SIGSTOP), the store is killed and started again,
-or the mount is killed and started again. Prints a table.
+or the mount is killed and started again. Prints a table. With ``--predict``, nothing is started, and the figures are
+those of a simulation of the same requests; a killed mount is not in the models.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from models.store import load_spec
+from sim.simulate import simulate
 from traces.run import Run
 from traces.trace import TRACE_SCHEMA, Pacing, Trace
 from validate.lab import lab, processes, staging
@@ -36,6 +40,7 @@ from validate.replay.plan import Options
 from validate.replay.replay import replay
 from validate.s3.account import Target
 
+ROOT = Path(__file__).parent.parent
 _RATE = 20.0
 _AFTERWARDS = 2.5  # times as long as the failure
 _SIZE_BYTES = 1 << 16
@@ -44,13 +49,19 @@ _SIZE_BYTES = 1 << 16
 def workload(duration_s: float) -> Trace:
     """Return new files that are written and old ones that are read, in turn."""
     count = int(_RATE * duration_s) // 2 * 2
+    keys = [f"{'old' if row % 2 else 'new'}{row}" for row in range(count)]
+    return _trace([row / _RATE for row in range(count)], ["PUT", "GET"] * (count // 2), keys)
+
+
+def _trace(arrival_s: list[float], op: list[str], key: list[str]) -> Trace:
+    count = len(op)
     given = {
-        "arrival_s": [row / _RATE for row in range(count)],
+        "arrival_s": arrival_s,
         "think_s": [0.0] * count,
         "phase": [0] * count,
-        "op": ["PUT", "GET"] * (count // 2),
+        "op": op,
         "bucket": ["b"] * count,
-        "key": [f"{'old' if row % 2 else 'new'}{row}" for row in range(count)],
+        "key": key,
         "size_bytes": [_SIZE_BYTES] * count,
     }
     arrays = [pa.array(given.get(field.name, [None] * count)).cast(field.type) for field in TRACE_SCHEMA]
@@ -93,6 +104,19 @@ FAILURES: dict[str, Callable[[FileSystem, float], None]] = {
 }
 
 
+_MODELLED = {
+    "store silent": ("below.", "kind: link_down, accepts: true"),
+    "store killed": ("below.", "kind: host_down"),
+    "Redis silent": ("", "kind: metadata_down"),
+}
+"""What the models have of them: whose faults, and which."""
+_EXAMPLES = {"juicefs": ROOT / "examples/juicefs/box.yaml", "s3fs": ROOT / "examples/s3fs/files.yaml"}
+_FAST = (
+    "workload.rate=20/s", "mounts.count=1", "below.hosts.count=1", "below.drives={count: 1, preset: nvme}",
+    "below.hosts.nic=10Gbit/s", "below.client.nic=10Gbit/s",
+)  # fmt: skip
+
+
 def measured(fs: FileSystem, fail: Callable[[FileSystem, float], None], seconds: float) -> Run:
     """Replay the workload on the mount; the failure begins after as long as it lasts."""
     failure = threading.Thread(target=lambda: (time.sleep(seconds), fail(fs, seconds)))
@@ -107,6 +131,28 @@ def measured(fs: FileSystem, fail: Callable[[FileSystem, float], None], seconds:
     run = replay(workload((2 + _AFTERWARDS) * seconds), target, Options(data_path=BY_CALLS), progress)
     failure.join()
     return run
+
+
+def predicted(name: str, failure: str, seconds: float) -> Run | None:
+    """Return a simulation of the same requests and failure; None: the model does not have it.
+
+    The files that are read are written beforehand, as a replay does, so that caches have them.
+    """
+    fault = _MODELLED.get(failure)
+    if fault is None or (name != "juicefs" and not fault[0]):
+        return None
+    within, kind = fault
+    at = f"at: {seconds:g}s, back_at: {2 * seconds:g}s"
+    faults = f"{within}faults=[{{{kind}, {at}}}]"
+    machines = ["below.client.machines=1"] if name == "s3fs" else []
+    spec = load_spec(_EXAMPLES[name], [*_FAST, *machines, faults])
+    trace = workload((2 + _AFTERWARDS) * seconds)
+    keys = trace.table.column("key").to_pylist()
+    old = [key for key in keys if key.startswith("old")]
+    prepared = _trace(
+        [0.0] * len(old) + trace.arrival_s.tolist(), ["PUT"] * len(old) + ["PUT", "GET"] * len(old), old + keys
+    )
+    return simulate(spec, prepared, seed=1, first=len(old))
 
 
 def rows(run: Run, seconds: float) -> Iterator[str]:
@@ -131,7 +177,16 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=list(FILE_SYSTEMS), help="file systems (default: all)")
     parser.add_argument("--only", default="", help="failures whose name has this text (default: all)")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long each failure lasts (default: 10)")
+    parser.add_argument("--predict", action="store_true", help="simulate instead of measuring")
     given = parser.parse_args()
+    if given.predict:
+        for name in given.names:
+            for failure in FAILURES:
+                run = predicted(name, failure, given.seconds) if given.only in failure else None
+                if run is not None:
+                    print(f"{name}, {failure} for {given.seconds:g} s, predicted: requests, p50, p99, max in ms")
+                    print("\n".join(rows(run, given.seconds)), flush=True)
+        return
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as state:
         os.environ["TAILCAST_STATE"] = state

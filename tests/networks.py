@@ -100,6 +100,7 @@ def policies(draw) -> Policy:
         timeout_s=draw(st.one_of(st.just(math.inf), seconds)),
         retries=draw(st.integers(0, 2)),
         backoff_s=draw(st.sampled_from([0.0, 0.25])),
+        squares=draw(st.booleans()),
         jitter=draw(st.sampled_from([0.0, 0.5])),
         retry_budget=draw(st.sampled_from([math.inf, 0.5, 0.0])),
         retry_budget_cap=draw(st.sampled_from([1, 2, 10])),

@@ -19,6 +19,7 @@ class Policy:
         timeout_s: timeout of an attempt.
         retries: maximum number of retries.
         backoff_s: pause before the first retry; doubles with each further one, up to `backoff_max_s`.
+        squares: whether the pause before the k-th retry is k^2 times `backoff_s` instead.
         jitter: random fraction of the pause: it is multiplied by 1 - jitter x U(0, 1).
         retry_budget: tokens that each request begun adds to a bucket, of which each retry takes one; infinite: retries
             are not limited.
@@ -37,6 +38,7 @@ class Policy:
     retries: int = 0
     backoff_s: float = 0.0
     backoff_max_s: float = math.inf
+    squares: bool = False
     jitter: float = 0.0
     retry_budget: float = math.inf
     retry_budget_cap: int = BUDGET_CAP
@@ -69,6 +71,11 @@ class Policy:
     def hedge_tokens(self) -> float:
         """The same for second attempts."""
         return self.hedge_budget_cap if 0 < self.hedge_budget < math.inf else self.hedge_budget
+
+    def pause_s(self, retries: int) -> float:
+        """Return the pause in s before another retry after this number of them, without its random fraction."""
+        factor = float((retries + 1) ** 2) if self.squares else 2.0**retries
+        return min(self.backoff_s * factor, self.backoff_max_s)
 
     @property
     def second(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -55,7 +55,10 @@ class Retry(Strict):
 
     retries: int = Field(0, ge=0, le=30, description="Maximum number of retries of a request after failed attempts.")
     backoff: Annotated[Seconds, _MINIO_GO] = Field(
-        0.2, description="Pause before the first retry; doubles with each further one."
+        0.2, description="Pause before the first retry; by default it doubles with each further one."
+    )
+    growth: Literal["double", "square"] = Field(
+        "double", description="How pauses grow: `square`: the k-th is k^2 times the first, as those of JuiceFS."
     )
     backoff_max: Annotated[Seconds, _MINIO_GO] = Field(1.0, description="Longest pause between two attempts.")
     jitter: Annotated[Fraction, _MINIO_GO] = Field(
@@ -78,6 +81,7 @@ class Retry(Strict):
             retries=self.retries,
             backoff_s=self.backoff,
             backoff_max_s=self.backoff_max,
+            squares=self.growth == "square",
             jitter=self.jitter,
             retry_budget=_unless_none(self.budget),
             retry_budget_cap=self.budget_cap,

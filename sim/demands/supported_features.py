@@ -67,6 +67,7 @@ _COUNTED: dict[type[Any], set[str]] = {
         "retries",
         "backoff_s",
         "backoff_max_s",
+        "squares",
         "jitter",
         "retry_budget",
         "retry_budget_cap",

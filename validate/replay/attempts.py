@@ -205,4 +205,4 @@ class _Request:
     def _pause_s(self, retries: int) -> float:
         policy = self._budget.policy
         fraction = (mixed(self._attempts.seed, JITTER_STREAM + retries, self._row) >> 11) * 2.0**-53
-        return min(policy.backoff_s * 2.0**retries, policy.backoff_max_s) * (1.0 - policy.jitter * fraction)
+        return policy.pause_s(retries) * (1.0 - policy.jitter * fraction)

@@ -100,7 +100,7 @@ def _structure(network: Network) -> dict[str, NDArray[Any]]:
 
 def _policy(p: Policy) -> tuple[float, ...]:
     return (
-        p.attempts, p.retries, p.cancels, p.tied_after_s < math.inf, p.timeout_s, p.backoff_s,
+        p.attempts, p.retries, p.cancels, p.tied_after_s < math.inf, p.squares, p.timeout_s, p.backoff_s,
         p.backoff_max_s, p.jitter, p.retry_budget, p.retry_tokens, p.hedge_budget, p.hedge_tokens,
         min(p.hedge_after_s, p.tied_after_s), p.hedge_quantile,
     )  # fmt: skip

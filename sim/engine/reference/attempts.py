@@ -110,7 +110,7 @@ class Attempts:
             return
         policy = request.route.policy
         if request.retries < policy.retries and self.states[request.route_index].retries.take():
-            pause_s = min(policy.backoff_s * 2.0**request.retries, policy.backoff_max_s)
+            pause_s = policy.pause_s(request.retries)
             if policy.jitter:
                 fraction = (mixed(self.seed, JITTER_STREAM + request.retries, request.number) >> 11) * 2.0**-53
                 pause_s *= 1.0 - policy.jitter * fraction

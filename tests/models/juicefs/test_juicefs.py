@@ -271,3 +271,15 @@ def test_a_host_down_below_is_felt_by_files():
         for more in ([], ["below.client.retry={retries: 10, backoff: 10ms, jitter: 0}"])
     )
     assert failing.failed.any() and not retried.failed.any()
+
+
+def test_uploads_to_a_store_that_was_killed_are_tried_again_after_5_and_14_seconds():
+    few = ["workload.mix={PUT: 1}", "workload.rate=5/s", "workload.operations=60", "workload.arrivals=constant"]
+    retry = "below.client.retry={retries: 10, backoff: 1s, growth: square, backoff_max: 100s, jitter: 0}"
+    down = "below.faults=[{kind: host_down, at: 1s, back_at: 11s}]"
+    run = simulate(layered("minio", *few, "below.hosts.count=1", "blocks.uploads=200", retry, down), seed=1)
+    assert not run.failed.any()
+    arrival_s = run.column("arrival_s")
+    waits = np.round(run.latency_s)
+    assert (waits[(arrival_s > 1.1) & (arrival_s < 5.9)] == 14).all()  # the attempt after 5 s comes too early
+    assert (waits[(arrival_s > 6.1) & (arrival_s < 9.7)] == 5).all()

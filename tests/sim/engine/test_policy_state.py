@@ -116,3 +116,12 @@ def test_a_budget_of_zero_or_none_has_no_cap():
 def test_a_cap_below_one_is_refused():
     with pytest.raises(ValueError, match="caps of budgets must be at least 1"):
         Policy(hedge_budget_cap=0)
+
+
+def test_pauses_double_or_grow_with_the_square_up_to_the_longest():
+    doubled, squared = (
+        Policy(backoff_s=2.0, backoff_max_s=30.0),
+        Policy(backoff_s=2.0, backoff_max_s=30.0, squares=True),
+    )
+    assert [doubled.pause_s(k) for k in range(5)] == [2, 4, 8, 16, 30]
+    assert [squared.pause_s(k) for k in range(5)] == [2, 8, 18, 30, 30]

@@ -138,6 +138,7 @@ typedef struct {
     int64_t retries;
     int64_t cancels;
     int64_t tied;
+    int64_t squares; /* pauses before retries */
     double timeout_s;
     double backoff_s;
     double backoff_max_s;
@@ -149,7 +150,7 @@ typedef struct {
     double second_s; /* delay of a second attempt; infinity: never, or after a quantile */
     double quantile; /* 0: none */
 } RouteLayout;
-_Static_assert(sizeof(RouteLayout) == 168, "RouteLayout is laid out as in Python");
+_Static_assert(sizeof(RouteLayout) == 176, "RouteLayout is laid out as in Python");
 
 /* A fork of branches; `need` of them join it. */
 typedef struct {

@@ -221,7 +221,8 @@ static RARE void fail_attempt(Engine *e, int64_t attempt, int why)
     }
     const RouteLayout *layout = route_layout(e, request);
     if (request->retries < layout->retries && take_token(&policy_of(e, request)->retry_tokens)) {
-        double pause_s = layout->backoff_s * ldexp(1.0, request->retries);
+        double next = (double)(request->retries + 1);
+        double pause_s = layout->backoff_s * (layout->squares ? next * next : ldexp(1.0, request->retries));
         pause_s = pause_s < layout->backoff_max_s ? pause_s : layout->backoff_max_s;
         if (layout->jitter > 0) {
             int64_t number = request->is_child ? (int64_t)e->relatives[slot].identity : request->request;
