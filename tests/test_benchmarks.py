@@ -82,6 +82,7 @@ TINY = {
 LIVE = {
     "box/ceph_spill.py": ("ceph box", "--out out --size 0.1"),
     "box/juicefs_box.py": ("minio juicefs box", "--out cells.csv --size 0.1"),
+    "box/s3fs_box.py": ("minio s3fs box", "--out cells.csv --size 0.1"),
     "box/minio_garbage.py": ("minio", "--seconds 0.2"),
     "file_system_failures.py": ("minio s3fs", "s3fs --only 'mount killed' --seconds 1"),
     "file_system_accesses.py": ("box", "--out counts.csv --objects 50 --reads 5 --periods 0 --layout minio swift"),

@@ -44,9 +44,9 @@ DELAYS_S = (0.0, 1e-3)
 FITTED = ("stat", "mkdir", "write 64 MiB into the buffer")
 """Cells to which the times of a round, of a call and of a byte are fitted, at each delay."""
 
-_SIZES = 4096, 4 * MIB
-_LIGHT_REQUESTS = 30
-_DELETIONS_S = 10.0  # after a cell, until its blocks are deleted, which is in the background
+SIZES = 4096, 4 * MIB
+LIGHT_REQUESTS = 30
+DELETIONS_S = 10.0  # after a cell, until its blocks are deleted, which is in the background
 
 Row = tuple[str, str, dict[str, Any]]
 
@@ -179,13 +179,13 @@ def store_cpu(runs: Mapping[str, Run]) -> dict[str, float]:
     found: dict[str, float] = {}
     for op in ("GET", "PUT"):
         took_ms = []
-        for size in _SIZES:
-            run = runs[_light_name(op, size)]
+        for size in SIZES:
+            run = runs[light_name(op, size)]
             assert run.trace is not None
             without = simulate(with_values({f"below.hosts.cpu.{op}": 0.0}, below=True), run.trace, seed=1)
             took_ms.append(max(median_ms(run, op) - median_ms(without, op), 0.05))
         found[f"below.hosts.cpu.{op}.constant"] = took_ms[0] / 1e3
-        found[f"below.hosts.cpu.{op}.per_byte"] = max(took_ms[1] - took_ms[0], 0.0) / 1e3 / _SIZES[1]
+        found[f"below.hosts.cpu.{op}.per_byte"] = max(took_ms[1] - took_ms[0], 0.0) / 1e3 / SIZES[1]
     return found
 
 
@@ -218,9 +218,9 @@ def measure(fraction: float, folder: Path) -> None:
     try:
         store = lab.up("minio", shape=shape)
         for op in ("GET", "PUT"):
-            for size in _SIZES:
-                requests = light(op, size, max(4, round(_LIGHT_REQUESTS * fraction)))
-                replay(requests, store.target, Options()).write(folder / _light_name(op, size))
+            for size in SIZES:
+                requests = light(op, size, max(4, round(LIGHT_REQUESTS * fraction)))
+                replay(requests, store.target, Options()).write(folder / light_name(op, size))
         for delay_s in DELAYS_S:
             fs = lifecycle.up("juicefs", store, FileSystemForm(metadata_delay_s=delay_s))
             for cell in cells(fraction):
@@ -228,14 +228,15 @@ def measure(fraction: float, folder: Path) -> None:
                 run = Run.of(run.requests, run.info | {"load_average": os.getloadavg()[0]}, trace=run.trace)
                 run.write(folder / _name(delay_s, cell))
                 print(_name(delay_s, cell), figures(run, cell), flush=True)
-                time.sleep(_DELETIONS_S)
+                time.sleep(DELETIONS_S)
             lifecycle.down("juicefs")
     finally:
         lifecycle.down("juicefs")
         lab.down("minio")
 
 
-def _light_name(op: str, size_bytes: int) -> str:
+def light_name(op: str, size_bytes: int) -> str:
+    """Return the name of the Run of single requests."""
     return f"minio-{op}-{size_bytes}"
 
 

@@ -174,12 +174,14 @@ class Builder(Accesses):
     def _walk(self) -> Stages:
         """LIST: all drives of the cluster read the metadata of each entry of the page, and of 6 % more.
 
-        The host of a drive decodes and sends what the drive reads, and the coordinator merges the entries of all.
+        The host of a drive decodes and sends what the drive reads, and the coordinator merges the entries of all. Of a
+        prefix without entries there is no folder, and nothing is read.
         """
-        read = self.read.without_bytes.scaled(1 + sum(reads_of(self.spec, self.kind.pool, self.pool).files))
+        each = 1 + sum(reads_of(self.spec, self.kind.pool, self.pool).files)
+        read = self.read.without_bytes.scaled(each if self.spec.listing.entries else 0.0)
         entries = math.ceil(1.06 * self.spec.listing.entries) + 4
         count = min(entries, _LIST_VISITS)
-        decodes = self.hosts.entry_read_cpu > 0
+        decoded = entries if self.spec.listing.entries else 0
         reads = [
             access(
                 int(self.stations.drive[pool.first_drive + d]),
@@ -189,12 +191,12 @@ class Builder(Accesses):
             )
             + use(
                 int(self.stations.cpu[pool.first_host + d // pool.drives.count]),
-                pool.hosts.entries_demand(pool.hosts.entry_read_cpu, entries),
+                pool.hosts.entries_demand(pool.hosts.entry_read_cpu, decoded),
             )
             for pool in self.stations.pools
             for d in range(pool.layout.hosts * pool.layout.drives)
         ]
-        if not read.takes_time and not decodes:
+        if not read.takes_time and not (decoded and self.hosts.entry_read_cpu):
             reads = [reads[0][-1:]]
         found = entries * MESSAGE_BYTES * self.spec.total_drives
         names = PartDemand.of(self._wire, more_bytes=found, times=0)

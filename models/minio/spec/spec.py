@@ -29,8 +29,8 @@ _INLINE_BYTES = 128 * 1024
 class ListPage(Strict):
     """What a LIST reads: the first page of a listing, whose entries every drive looks up."""
 
-    entries: Annotated[int, Basis("assumed: the page of S3, 1,000 keys", 1, 1000)] = Field(
-        1000, ge=1, le=1000, description="Number of keys of a page; drives read the xl.meta of each, and of 6 % more."
+    entries: Annotated[int, Basis("assumed: the page of S3, 1,000 keys", 0, 1000)] = Field(
+        1000, ge=0, le=1000, description="Number of keys of a page; drives read the xl.meta of each, and of 6 % more."
     )
 
 

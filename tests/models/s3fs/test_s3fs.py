@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.shared.prices import cost
-from models.store import compile_spec, demands_of, levels, store_of
+from models.store import compile_spec, demands_of, levels, load_spec, store_of
 from sim.analysis.bounds import bounds
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
@@ -14,6 +14,7 @@ from sim.engine.reference import engine as simpy_engine
 from sim.simulate import simulate
 from tests.models.below.test_blocks import STORES
 from tests.models.s3fs.common import BELOW, MIB, mounted, trace_of
+from tests.paths import EXAMPLES
 from tests.sim.engine.test_engines import assert_identical
 from traces.errors import InputError
 from traces.workload.generate import generate
@@ -173,3 +174,11 @@ def test_bounds_hold_for_one_client(below):
     found = bounds(*compile_spec(spec, trace))
     mean_s = float(np.mean(simulate(spec, trace, seed=2).latency_s))
     assert found.response_s.low <= mean_s * 1.001
+
+
+def test_a_list_of_an_absent_name_reads_no_entries():
+    """A creation has such a LIST; a full page takes 1,064 reads of 8 ms of the drive."""
+    few, box = ["workload.operations=20", "workload.mix={PUT: 1}"], EXAMPLES / "s3fs/box.yaml"
+    specs = [load_spec(box, [*few, f"below.listing.entries={entries}"]) for entries in (0, 1000)]
+    nothing, page = (float(np.median(simulate(spec).latency_s)) for spec in specs)
+    assert nothing < 0.2 and page == pytest.approx(nothing + 2 * 1064 * 8e-3, rel=0.15)
