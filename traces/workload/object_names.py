@@ -151,7 +151,7 @@ def _draws_at(seed: int, stream: str, indices: Indices) -> Floats:
     block, starts, counts = np.unique(indices // _BLOCK, return_index=True, return_counts=True)
     few = np.repeat(counts <= _FEW, counts)
     if few.any():
-        draws[few] = uniforms_at(seed, np.uint64(number), indices[few])
+        draws[few] = uniforms_at(seed, np.array([number], np.uint64), indices[few])
     for at in np.flatnonzero(counts > _FEW).tolist():
         first, mine = int(block[at]) * _BLOCK, slice(starts[at], starts[at] + counts[at])
         draws[mine] = uniforms(seed, number, first, _BLOCK)[indices[mine] - first]

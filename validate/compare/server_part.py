@@ -6,6 +6,8 @@ network, the work of the client, and the wait for a core to do it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 
@@ -71,5 +73,5 @@ def simulate_server_part(
     return run, server_s
 
 
-def _part_of(spec: Spec) -> ServerPart:
+def _part_of(spec: Spec) -> ServerPart[Any]:
     return required(store_of(spec).server_part, spec, "server part of latencies")
