@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -37,20 +38,31 @@ def _stage_s(stage: Stage, firsts: tuple[int, ...], stay_s: Floats, least_s: Flo
     return done
 
 
-def held_s(route: Route, visits: Sequence[int], stay_s: Floats, least_s: Floats) -> Iterator[tuple[int, Floats | None]]:
-    """Yield the least holding time of each token taken by `visits` to one pool, with its visit's index; None: unknown.
+@dataclass(frozen=True)
+class Hold:
+    """A token of a pool that a request holds.
 
-    The other arguments are those of `path_s`. A token is held until a later visit to its pool that `releases`, or the
-    service before an early one, or until all branches of the request are done. The total holding time does not depend
-    on which of several tokens a visit returns, so takes and releases are paired in the simplest way: within a branch,
-    else with a take of an earlier stage. If not all branches are needed, a token may be taken late, and its holding
-    time counts as 0. If a request may pass by some of the visits and make others, the pairs are unknown.
+    Attributes:
+        take: index of the visit that takes it.
+        release: that of the visit that returns it; None: it is held until all branches of the request are done.
+    """
+
+    take: int
+    release: int | None
+
+
+def holds_of(route: Route, visits: Sequence[int]) -> tuple[list[Hold], list[int]]:
+    """Return the tokens taken by `visits` to one pool, and the visits that take one for a time that is not known.
+
+    A token is held until a later visit to its pool that `releases`, or the service before an early one, or until all
+    branches of the request are done. The total holding time does not depend on which of several tokens a visit
+    returns, so takes and releases are paired in the simplest way: within a branch, else with a take of an earlier
+    stage. If a request may pass by some of the visits and make others, the pairs are unknown.
     """
     together = len({(route.visits[v].chance, route.visits[v].demand.occasion == 1) for v in visits}) == 1
     pairs = _pairs(route, visits) if together else None
-    for take in visits:
-        if not route.visits[take].releases:
-            yield take, None if pairs is None else _between_s(route, take, pairs.get(take), stay_s, least_s)
+    takes = [take for take in visits if not route.visits[take].releases]
+    return ([], takes) if pairs is None else ([Hold(take, pairs.get(take)) for take in takes], [])
 
 
 def _pairs(route: Route, visits: Sequence[int]) -> dict[int, int] | None:
@@ -81,8 +93,13 @@ def _all_needed(route: Route, visit: int) -> bool:
     return stage.need == len(stage.branches)
 
 
-def _between_s(route: Route, take: int, release: int | None, stay_s: Floats, least_s: Floats) -> Floats:
-    """Return the time between two visits, or from one to the end of the request."""
+def held_s(route: Route, hold: Hold, stay_s: Floats, least_s: Floats) -> Floats:
+    """Return the least time for which each request holds a token, shape (requests,).
+
+    The times are those of `path_s`. If not all branches are needed, a token may be taken late, and its holding time
+    counts as 0.
+    """
+    take, release = hold.take, hold.release
     stage, last = route.places[take]
     if not _all_needed(route, take):
         return np.zeros(len(stay_s))

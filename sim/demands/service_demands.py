@@ -16,7 +16,7 @@ from models.network.route import Route, Stage, Visit
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Member
 from sim.demands.lineage import Lineage, Weights, family_s, flattened, parents_first
-from sim.demands.no_contention import held_s, limited_mean, path_s
+from sim.demands.no_contention import Hold, held_s, holds_of, limited_mean, path_s
 from sim.demands.station_work import StationWork
 from sim.demands.supported_features import uncounted_feature
 from sim.demands.visit_places import (
@@ -156,24 +156,30 @@ def mean_demands(
 class MeanDemands:
     """The expected demands of some requests, with other keys and clients, of which the service demands are drawn once.
 
-    `demands` comes first; arguments are those of `mean_demands`.
+    Arguments are those of `mean_demands`.
     """
 
     def __init__(self, network: Network, requests: Requests, settled: bool):
         self._network, self._requests, self._settled = network, requests, settled
         self._chunks = _mean_chunks(network, requests)
-        self._sums: DemandSums
+        self._sums: DemandSums | None = None
 
     def demands(self, any_keys: Collection[int] = (), even_clients: bool = False) -> Demands:
         """Return the demands, as `mean_demands` does."""
-        network, requests = self._network, self._requests
-        routes, background = np.unique(requests.route).tolist(), bool(requests.background)
-        self._sums = DemandSums(network, routes, background, True, any_keys, self._settled, even_clients)
+        if self._sums is None or not self._sums.is_of(any_keys, even_clients):
+            self._sums = self._of(any_keys, even_clients)
         return self._sums.demands(self._chunks)
 
     def least(self, any_keys: Collection[int] = (), even_clients: bool = False) -> LeastDemands:
-        """Return the least demands, equal to those that `demands` would return."""
+        """Return the least demands, equal to those that `demands` would return, in a part of the time."""
+        if self._sums is None:
+            self._sums = self._of(any_keys, even_clients=False)
         return self._sums.least(self._chunks, any_keys, even_clients)
+
+    def _of(self, any_keys: Collection[int], even_clients: bool) -> DemandSums:
+        network, requests = self._network, self._requests
+        routes, background = np.unique(requests.route).tolist(), bool(requests.background)
+        return DemandSums(network, routes, background, True, any_keys, self._settled, even_clients)
 
 
 def _mean_chunks(network: Network, requests: Requests) -> _Chunks:
@@ -239,8 +245,10 @@ class DemandSums:
         self.ever_taken = np.zeros(shape[1])
         self.held_s, self.held_square_s2, self.unknown = np.zeros(shape[1]), np.zeros(shape[1]), set[int]()
         self.no_contention_s = np.zeros(shape[0])
-        self._any_keys = frozenset(any_keys)
-        self._least = {self._any_keys: self.work}
+        self._any_keys, self._even_clients = frozenset(any_keys), even_clients
+        self._least: dict[frozenset[int], StationWork] = {}
+        self._has_no_contention = False
+        self._found: Demands | None = None
         self._kept: list[_Flat] = []
         self._batching: dict[int | Member | Bound, bool] = {}
         self._lasting = frozenset(range(len(network.stations))) if settled else lasting_pools(network)
@@ -249,25 +257,25 @@ class DemandSums:
         own = set(any_keys).union(set(self.network.with_sub_requests(any_keys)).difference(self.routes))
         return Places(self.network, self.network.with_sub_requests(self.routes), self.expected, own, even_clients)
 
+    def is_of(self, any_keys: Collection[int], even_clients: bool) -> bool:
+        """Whether the sums are those with these keys and clients."""
+        return self._any_keys == frozenset(any_keys) and self._even_clients == even_clients
+
     def demands(self, chunks: _Chunks) -> Demands:
         """Return the demands."""
-        for flat, least, winner, lineage, blocks in self._flat(chunks):
-            self.work.add_batch_starts(*self._possible(flat, least))
+        if self._found is None:
+            self._found = self._demands(chunks)
+        return self._found
+
+    def _demands(self, chunks: _Chunks) -> Demands:
+        self._add_certain(chunks)
+        for _, _, winner, lineage, blocks in self._flat(chunks):
             weights = Weights.of(lineage, winner)
             for block in blocks:
                 self._add(block, lineage, weights)
-            self.work.end_sheet()
+        if not self._has_no_contention:
+            self._add_times(chunks, held=False)
         count = self.present.sum()
-        if not count:
-            raise InputError("there are no requests, so there are no service demands")
-        # The least duration of a commit depends on all requests.
-        for _, _, winner, lineage, blocks in self._flat(chunks):
-            weights = Weights.of(lineage, winner)
-            for block in blocks if lineage.first_child is not None else ():
-                self._weigh_children(block, lineage, weights)
-            time_s = np.zeros((2, len(lineage.root)))
-            for block in blocks if lineage.first_child is None else reversed(blocks):
-                self._add_no_contention(block, lineage, weights, time_s)
         requested = np.maximum(self.present, 1)
         resources = self.places.resources()
         low_s, high_s = self.work.totals_s(self.held_s)
@@ -288,6 +296,50 @@ class DemandSums:
             no_contention_s=self.no_contention_s / requested,
             unknown_pools=tuple(self.network.stations[k].name for k in sorted(self.unknown)),
         )
+
+    def _add_certain(self, chunks: _Chunks) -> None:
+        """Add what least demands consist of: the least work, and how long tokens are held; once."""
+        if self._any_keys in self._least:
+            return
+        commits = self.work.is_commit.any()
+        for flat, least, winner, lineage, blocks in self._flat(chunks):
+            if commits:
+                self.work.add_batch_starts(*self._possible(flat, least))
+            weights = Weights.of(lineage, winner)
+            for block in blocks:
+                self.present[block.k] += (block.rows < lineage.requests).sum()
+                self._weigh_children(block, lineage, weights)
+                spread = self.places.of_any_key(block.k, block.place)
+                self._add_least(self.work, block, spread, lineage, weights.sure[block.rows, None])
+            self.work.end_sheet()
+        if not self.present.sum():
+            raise InputError("there are no requests, so there are no service demands")
+        if self.work.may_hold.any():
+            self._add_times(chunks, held=True)
+        self._least[self._any_keys] = self.work
+
+    def _add_times(self, chunks: _Chunks, held: bool) -> None:
+        """Add how long requests hold tokens (`held`), or how long they take without contention.
+
+        While visits wait for sub-requests, how long these take tells how long tokens are held, so both are added. The
+        least duration of a commit depends on all requests, so all work comes first.
+        """
+        families = self.network.has_sub_requests
+        for _, _, winner, lineage, blocks in self._flat(chunks):
+            weights = Weights.of(lineage, winner)
+            for block in blocks if families else ():
+                self._weigh_children(block, lineage, weights)
+            time_s = np.zeros((2, len(lineage.root)))
+            for block in reversed(blocks) if families else blocks:
+                stay_s = self.work.stay_s(block.place, block.demand_s, 0) * block.made
+                least_s = self.work.stay_s(block.place, block.least_s, 1) * (block.made == 1)
+                families_s = self._families_s(block, lineage, time_s)
+                if held:
+                    sure = weights.sure[block.rows]
+                    self._add_held(block, stay_s + families_s[0], least_s + families_s[1], sure)
+                if families or not held:
+                    self._add_no_contention(block, lineage, stay_s, least_s, families_s, time_s)
+        self._has_no_contention |= families or not held
 
     def _flat(self, chunks: _Chunks) -> Iterator[_Flat]:
         """Yield the chunks with their blocks; of few visits, blocks are made once for all passes."""
@@ -344,9 +396,7 @@ class DemandSums:
     def _add(self, block: _Block, lineage: Lineage, weights: Weights) -> None:
         places = len(self.places)
         self._weigh_children(block, lineage, weights)
-        won, sure, every = (of[block.rows, None] for of in (weights.won, weights.sure, weights.every))
-        own = block.rows < lineage.requests
-        self.present[block.k] += own.sum()
+        won, every = (of[block.rows, None] for of in (weights.won, weights.every))
         hedged = is_hedged(block.route)
         usual = np.flatnonzero(~np.array(hedged))
         spread = self.places.of_any_key(block.k, block.place)
@@ -361,7 +411,6 @@ class DemandSums:
         # Another attempt may make visits that the successful one passes by.
         most = block.every_made.max(axis=1) * every
         self.ever_taken += np.bincount(block.place[:, ever].ravel(), most[:, ever].ravel(), places)
-        self._add_least(self.work, block, spread, lineage, sure)
         all_places = np.broadcast_to(spread[:, None, :], block.every_s.shape)
         made = (block.every_made * every[:, None]).ravel()
         endless = np.broadcast_to(repeated(self.network, block.route), block.every_s.shape).ravel()
@@ -375,10 +424,11 @@ class DemandSums:
         work.add_least(spread[:, done], block.demand_s[:, done], block.made[:, done] * sure, root)
 
     def least(self, chunks: _Chunks, any_keys: Collection[int], even_clients: bool) -> LeastDemands:
-        """Return the least demands with other keys and clients, after `demands`.
+        """Return the least demands with other keys and clients.
 
-        Holding times of tokens are those of `demands`: only the columns of placement tables differ.
+        Holding times of tokens are those of the keys at hand: only the columns of placement tables differ.
         """
+        self._add_certain(chunks)
         places = self._places(any_keys, even_clients)
         stations, tabled = places.stations, self.places.tabled
         held_s, held_square_s2 = (
@@ -437,13 +487,11 @@ class DemandSums:
             weights.sure[row] = weights.sure[parent] * won * is_known * block.made[at, position] * sure
             weights.every[row] = weights.every[parent] * block.every_made[at, attempt, position]
 
-    def _add_no_contention(self, block: _Block, lineage: Lineage, weights: Weights, time_s: Floats) -> None:
+    def _add_no_contention(
+        self, block: _Block, lineage: Lineage, stay_s: Floats, least_s: Floats, families_s: Floats, time_s: Floats
+    ) -> None:
         """Add the block's response times without contention; those of sub-requests go into `time_s`, shape (2, rows):
         expected and least."""
-        stay_s = self.work.stay_s(block.place, block.demand_s, 0) * block.made
-        least_s = self.work.stay_s(block.place, block.least_s, 1) * (block.made == 1)
-        families_s = self._families_s(block, lineage, time_s)
-        self._add_held(block, stay_s + families_s[0], least_s + families_s[1], weights.sure[block.rows])
         if self.expected:
             each_s = self._expected_no_contention_s(block, stay_s, least_s, families_s)
         else:
@@ -473,20 +521,27 @@ class DemandSums:
         `sure`: how often a sub-request is certainly executed, shape (requests,).
         """
         at = np.flatnonzero(self.work.may_hold[block.place].any(axis=0))
-        place = block.place[:, at]
+        place, count = block.place[:, at], len(self.places)
+        wide = (place >= self.places.stations).any(axis=0)
+        known_s: dict[Hold, Floats] = {}
         for mine, together in visits_together(place):
-            pool, visits = place[mine, together[0]], at[together].tolist()
+            pool = place[mine, together[0]]
             holds = self.work.holds[pool]
             # Visits to other places may return tokens of this place.
-            mixed = self.places.meet(pool[:, None], place[mine]).any(axis=1)
-            for take, held in held_s(block.route, visits, stay_s[mine], least_s[mine]):
-                known = holds & ~mixed & (held is not None)
-                if held is not None:
-                    held = held * block.made[mine, take] * sure[mine]
-                    self.held_s += np.bincount(pool[known], held[known], len(self.places))
-                    self.held_square_s2 += np.bincount(pool[known], held[known] ** 2, len(self.places))
-                for unknown in np.unique(pool[holds & ~known]).tolist():
-                    self.unknown.update(self.places.members(unknown))
+            others = slice(None) if (pool >= self.places.stations).any() else wide
+            mixed = self.places.meet(pool[:, None], place[mine][:, others]).any(axis=1)
+            known, at_known = pool[holds & ~mixed], mine[holds & ~mixed]
+            tokens, unknown = holds_of(block.route, at[together].tolist())
+            for hold in tokens:
+                if hold not in known_s:
+                    of_all_s = held_s(block.route, hold, stay_s, least_s)
+                    known_s[hold] = of_all_s * block.made[:, hold.take] * sure
+                held = known_s[hold][at_known]
+                self.held_s += np.bincount(known, held, count)
+                self.held_square_s2 += np.bincount(known, held**2, count)
+            if tokens or unknown:
+                for each in np.unique(pool[holds] if unknown else pool[holds & mixed]).tolist():
+                    self.unknown.update(self.places.members(each))
 
     def _expected_no_contention_s(self, block: _Block, stay_s: Floats, least_s: Floats, families_s: Floats) -> Floats:
         """Return the expected time until the first attempt ends, or until something else may end the request.

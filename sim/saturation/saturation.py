@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -41,16 +42,30 @@ _VISITS = 600_000  # of these requests in a closed loop, or with those of their 
 
 @dataclass(frozen=True)
 class Saturated:
-    """A store with the deepest queues: its network, some requests of the workload, their demands, and what they imply.
+    """A store with the deepest queues, and what it implies.
 
     Attributes:
+        mix: its network, some requests of the workload, and their demands.
         limits: of each stretch of the run, in order of time; empty: no resource limits the rate.
     """
 
-    network: Network
-    requests: Requests
-    demands: Demands
+    mix: Mix
     limits: tuple[RateLimit, ...]
+
+    @property
+    def network(self) -> Network:
+        """The network with the deepest queues."""
+        return self.mix.network
+
+    @property
+    def requests(self) -> Requests:
+        """Some requests of the workload."""
+        return self.mix.requests
+
+    @cached_property
+    def demands(self) -> Demands:
+        """The demands of these requests."""
+        return self.mix.demands()
 
     @property
     def limit(self) -> RateLimit | None:
@@ -70,10 +85,10 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
     trace = _shortened(spec, trace)
     warm = _warm(spec, trace) if warms(spec) else None
     mix = mix_at_saturation(spec, trace) if warm is None else Mix(warm.network, warm.requests)
-    network, requests, demands = mix.network, mix.requests, mix.demands()
+    network, requests = mix.network, mix.requests
     # The rate at saturation is that of many clients, so their machines issue equally many requests.
     has_machines = any(group.choice is Choice.CLIENT for group in network.groups)
-    evenly = mix.of_even_clients() if has_machines else demands
+    evenly = mix.least(even_clients=has_machines)
     changes = warm is not None and (network.scenario or any(load.from_s > 0 for load in requests.background))
     stretches = stretches_of(*(compile_until_end(spec, trace) if changes else (network, requests)))
     is_known = not (pools_of(network, requests) or network.scenario or repeats(network, requests))
@@ -96,14 +111,14 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
                 )
         if limit is not None:
             limits.append(limit if len(stretches) > 1 else replace(limit, from_s=WHOLE[0], until_s=WHOLE[1]))
-    return Saturated(network, requests, demands, tuple(limits))
+    return Saturated(mix, tuple(limits))
 
 
 def _warm(spec: Spec, trace: Trace) -> Warm:
     """Return the store at saturation whose caches have filled."""
 
     def first(network: Network, requests: Requests) -> tuple[str, float]:
-        limit = limit_of(Mix(network, requests).demands())
+        limit = limit_of(Mix(network, requests).least())
         return ("", math.inf) if limit is None else (limit.role, limit.ops)
 
     return warm_at_saturation(spec, trace, latest_end_s(spec, trace), first)
@@ -177,19 +192,19 @@ class Mix:
         self._mean = MeanDemands(network, _sampled(network, requests), settled=True)
 
     def demands(self) -> Demands:
-        """Return the demands, before those of even clients."""
+        """Return the demands."""
         found = self._mean.demands(self._even)
         if len(self._even) == len(self._routes):
             return without_chance(found)
         # A popular object loads some stations more; but chance must not hide that the placement is uneven.
         return without_chance(found, without_chance(self._mean.least(self._routes)))
 
-    def of_even_clients(self) -> LeastDemands:
-        """Return the least demands if all client machines issue equally many requests."""
-        usual = without_chance(self._mean.least(self._routes, even_clients=True))
+    def least(self, even_clients: bool = False) -> LeastDemands:
+        """Return the least demands, those of `demands` unless all client machines issue equally many requests."""
+        found = self._mean.least(self._even, even_clients)
         if len(self._even) == len(self._routes):
-            return usual
-        return without_chance(self._mean.least(self._even, even_clients=True), usual)
+            return without_chance(found)
+        return without_chance(found, without_chance(self._mean.least(self._routes, even_clients)))
 
 
 def _sampled(network: Network, requests: Requests) -> Requests:

@@ -116,10 +116,14 @@ def test_uneven_placement_stays_if_keys_seem_uneven() -> None:
 def test_least_demands_of_other_keys_and_clients_are_those_of_their_own_sums(name: str) -> None:
     spec = load_spec(EXAMPLES / name)
     network, requests = compile_spec(spec, generate(spec.workload.limited(500), 1))
-    sums, routes = MeanDemands(network, requests, True), np.unique(requests.route).tolist()
-    sums.demands()
+    first, then, routes = *(MeanDemands(network, requests, True) for _ in range(2)), np.unique(requests.route).tolist()
+    first.demands()
     for keys, even in (([], True), (routes, False), (routes, True)):
-        found, own = sums.least(keys, even), MeanDemands(network, requests, True).demands(keys, even)
-        assert found.resources == own.resources
-        assert found.low_s.tolist() == own.low_s.tolist()
-        assert found.low_error_s.tolist() == own.low_error_s.tolist()
+        own = MeanDemands(network, requests, True).demands(keys, even)
+        for found in (first.least(keys, even), then.least(keys, even)):
+            assert found.resources == own.resources
+            assert found.low_s.tolist() == own.low_s.tolist()
+            assert found.low_error_s.tolist() == own.low_error_s.tolist()
+    whole, own = then.demands(), first.demands()
+    for name, value in vars(own).items():
+        assert np.array_equal(value, getattr(whole, name)), name

@@ -97,7 +97,7 @@ def test_pools_alike_are_looked_at_together(monkeypatch):
     demands = mean_demands(network, requests)
     # An odd row's pool is taken twice, and once more by the even row before it.
     assert demands.low_s[:pools] * pools == pytest.approx(np.where(np.arange(pools) % 2, 1.0 + 0.5 + 0.5, 1.0))
-    assert len(calls) == 3
+    assert len(calls) == 2, "all tokens are held between the same visits, or from the last one"
 
 
 def test_a_pool_under_two_names_has_no_limit():
