@@ -58,6 +58,7 @@ def simulate(
     progress: Callable[[int], None] | None = None,
     end_s: float | None = None,
     first: int = 0,
+    is_trial: bool = False,
 ) -> Run:
     """Simulate the requests of a trace on the store of a spec.
 
@@ -73,6 +74,7 @@ def simulate(
         end_s: time in s from which faults are left out; None: the end of the last request. With a later time, runs
             with the same faults at other times have the same network, and are equal until one of these begins.
         first: row of the first request that is issued; those before it only decide what caches hold.
+        is_trial: leave spec and course out of `info`, because only requests and stations count.
 
     Returns:
         a Run of kind ``simulated`` with station statistics and its trace.
@@ -95,9 +97,11 @@ def simulate(
         "kind": "simulated",
         "started_at": begun_at.isoformat(),
         "seed": seed,
-        "spec": spec.model_dump(mode="json", exclude_unset=True),
+        "spec": {} if is_trial else spec.model_dump(mode="json", exclude_unset=True),
         "versions": dict(_VERSIONS),
-        "course": course_of(spec, issued, network, requests, len(outcome.end_s), _end_s(outcome)),
+        "course": {} if is_trial else course_of(
+            spec, issued, network, requests, len(outcome.end_s), _end_s(outcome)
+        ),
         "engine": {
             "name": engine, "wall_s": time.perf_counter() - began_s, "visits": int(outcome.visits.sum()),
         },

@@ -300,17 +300,25 @@ def is_even(network: Network, route: Route, group: int) -> bool:
     """Whether all members of the group have the same expected number of the route's requests."""
     chosen = network.groups[group]
     evenly = chosen.choice in (Choice.ROUND_ROBIN, Choice.RANDOM) and chosen.table is None
-    parents = _keeping(network, route, group)
-    return evenly and _stays(network, route, group) and all(is_even(network, parent, group) for parent in parents)
+    if not evenly or not _stays(network, route, group):
+        return False
+    return all(is_even(network, parent, group) for parent in _keeping(network, route, group))
 
 
 def _keeping(network: Network, route: Route, group: int) -> list[Route]:
     """Return the routes that start requests of this route which may keep the member that they are bound to."""
+    if group not in network.once(_kept_groups):
+        return []
     return [
         parent
         for parent in network.routes
         if any(group in sub.keeps and any(network.routes[k] is route for k in sub.routes) for _, sub in parent.starts)
     ]
+
+
+def _kept_groups(network: Network) -> frozenset[int]:
+    """Return the groups of which some sub-request may keep the member."""
+    return frozenset(group for route in network.routes for _, sub in route.starts for group in sub.keeps)
 
 
 def _stays(network: Network, route: Route, group: int) -> bool:

@@ -288,7 +288,7 @@ def _run(
     seed: int = 0,
 ) -> _Trial:
     """Simulate requests at a rate, given the fraction of them that fails at a light load."""
-    run = simulate(spec, trace, seed=seed, first=warming)
+    run = simulate(spec, trace, seed=seed, first=warming, is_trial=True)
     arrival_s, end_s = run.column("arrival_s"), np.sort(run.column("end_s"))
     first_s, last_s = float(arrival_s[0]), float(arrival_s[-1])
     half_s = (first_s + last_s) / 2
