@@ -18,6 +18,7 @@ _WORD = 2**64 - 1
 _GOLDEN, _STEP = 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03  # odd multipliers of streams and indices
 _BLOCK = 4  # 64-bit words per value of the Philox 4x64 counter
 _ROUNDS, _MULTIPLIERS = 10, (0xD2E7470EE14C6C93, 0xCA5A826395121157)  # of Philox 4x64-10
+_AT_A_TIME = 1 << 14  # draws of `uniforms_at`, whose words fit into a processor's cache
 _KEY_STEPS = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
 
 
@@ -118,17 +119,31 @@ def uniforms_at(seed: int, stream: NDArray[np.uint64], index: NDArray[np.int64])
         stream: number of the stream of each draw.
         index: index of each draw; broadcasts with `stream`, whose common shape the result has.
     """
-    stream, index = np.broadcast_arrays(np.asarray(stream, np.uint64), np.asarray(index, np.uint64))
+    streams, indices = np.broadcast_arrays(np.asarray(stream, np.uint64), np.asarray(index, np.uint64))
+    each, at = streams.ravel(), indices.ravel()
+    words = np.empty(len(each), np.uint64)
+    for first in range(0, len(each), _AT_A_TIME):
+        part = slice(first, first + _AT_A_TIME)
+        words[part] = _words_at(seed, each[part], at[part])
+    return uniforms_of(words).reshape(streams.shape)
+
+
+def _words_at(seed: int, stream: NDArray[np.uint64], index: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the words of single draws, shape (draws,), as the arguments have."""
     counter: list[NDArray[np.uint64]] = [np.zeros_like(index)] * 4
     counter[0] = np.asarray(index // np.uint64(_BLOCK) + np.uint64(1), np.uint64)  # the generator's is one ahead
-    keys = [np.full_like(stream, np.uint64(seed)), stream]
+    first, second = seed, stream  # the key, of which the first word is the same for all
     with np.errstate(over="ignore"):
         for turn in range(_ROUNDS):
             if turn:
-                keys = [key + np.uint64(step) for key, step in zip(keys, _KEY_STEPS, strict=True)]
+                first, second = (first + _KEY_STEPS[0]) & _WORD, second + np.uint64(_KEY_STEPS[1])
             (low0, high0), (low1, high1) = (_product(m, c) for m, c in zip(_MULTIPLIERS, counter[::2], strict=True))
-            counter = [high1 ^ counter[1] ^ keys[0], low1, high0 ^ counter[3] ^ keys[1], low0]
-    return uniforms_of(np.asarray(np.choose((index % np.uint64(_BLOCK)).astype(np.int64), counter)))
+            high1 ^= counter[1]
+            high1 ^= np.uint64(first)
+            high0 ^= counter[3]
+            high0 ^= second
+            counter = [high1, low1, high0, low0]
+    return np.asarray(np.choose((index % np.uint64(_BLOCK)).astype(np.int64), counter))
 
 
 def _product(a: int, b: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
@@ -136,6 +151,15 @@ def _product(a: int, b: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray
     half, mask = np.uint64(32), np.uint64(2**32 - 1)
     a_low, a_high = np.uint64(a & (2**32 - 1)), np.uint64(a >> 32)
     b_low, b_high = b & mask, b >> half
-    middle = a_high * b_low + (a_low * b_low >> half)
-    other = a_low * b_high + (middle & mask)
-    return np.uint64(a) * b, a_high * b_high + (middle >> half) + (other >> half)
+    middle = a_low * b_low
+    middle >>= half
+    middle += a_high * b_low
+    other = middle & mask
+    other += a_low * b_high
+    other >>= half
+    high = b_high
+    high *= a_high
+    middle >>= half
+    high += middle
+    high += other
+    return np.uint64(a) * b, high

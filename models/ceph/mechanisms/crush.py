@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -82,6 +83,12 @@ def place(
     ]
     table: NDArray[np.int32] = np.concatenate(blocks)
     return table
+
+
+@lru_cache(maxsize=8)
+def _osd_streams(osds: int, drives_per_host: int) -> NDArray[np.uint64]:
+    """Return the number of the random stream of each OSD, shape (OSDs,)."""
+    return np.array([stream_id("crush", "osd", *divmod(osd, drives_per_host)) for osd in range(osds)], np.uint64)
 
 
 @dataclass(frozen=True)
@@ -191,9 +198,8 @@ class _Straws:
         self, osds: NDArray[np.int64], groups: NDArray[np.int64], usable: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
         """Return the straw of each OSD for a placement group, which broadcasts with it, in the shape of both."""
-        distinct, which = np.unique(osds, return_inverse=True)
-        streams = [stream_id("crush", "osd", *divmod(osd, self.drives_per_host)) for osd in distinct.tolist()]
-        draws = uniforms_at(self.seed, np.array(streams, np.uint64)[which.reshape(osds.shape)], self.first + groups)
+        streams = _osd_streams(len(self.weight), self.drives_per_host)
+        draws = uniforms_at(self.seed, streams[osds], self.first + groups)
         with np.errstate(divide="ignore"):
             straws = np.log(draws) / self.weight[osds]
         return np.where(usable[osds], straws, -np.inf)
