@@ -22,7 +22,14 @@ Ints = NDArray[np.int64]
 def arrays_of(network: Network) -> dict[str, NDArray[Any]]:
     """Return the arrays of the `PROGRAM` record that describe a Network, by name."""
     # Tables of groups, which are as large as the network's own, are not kept.
-    return {**network.once(_stations), **network.once(_structure), **_groups(network)}
+    return {**network.once(_kept), **_groups(network)}
+
+
+def _kept(network: Network) -> dict[str, NDArray[Any]]:
+    arrays = _stations(network) | _structure(network)
+    for each in arrays.values():
+        each.flags.writeable = False
+    return arrays
 
 
 def _stations(network: Network) -> dict[str, NDArray[Any]]:

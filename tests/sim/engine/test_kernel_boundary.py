@@ -221,6 +221,7 @@ def test_a_program_out_of_range_is_refused():
         ("positions", "is_last", "visits of route 0"),
     ):
         arrays = engine.arrays_of(program.network)
+        arrays[field] = arrays[field].copy()
         arrays[field][value] = 0 if value in ("need", "is_last", "servers") else 99
         with pytest.MonkeyPatch.context() as patch, pytest.raises(ValueError, match=said):
             patch.setattr(engine, "arrays_of", lambda network, arrays=arrays: arrays)
