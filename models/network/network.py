@@ -105,7 +105,20 @@ class Network:
 
     def station_counts(self, where: int | Member | Bound, present: NDArray[np.bool_] | None = None) -> Ints:
         """Return in how many cases a visit takes place at each station, see `station_counts`, shape (stations,)."""
-        return station_counts(where, len(self.stations), self.placements, self.groups, present)
+        if not isinstance(where, Member):
+            return station_counts(where, len(self.stations), self.placements, self.groups, present)
+        if where not in self._counted:
+            found = station_counts(where, len(self.stations), self.placements, self.groups)
+            self._counted[where] = (at := np.flatnonzero(found)), found[at]
+        at, times = self._counted[where]
+        counts = np.zeros(len(self.stations), np.int64)
+        counts[at] = times
+        return counts
+
+    @cached_property
+    def _counted(self) -> dict[Member, tuple[Ints, Ints]]:
+        """The stations of columns that have been counted, and in how many cases a visit is there."""
+        return {}
 
     def stations_of_members(
         self, where: Bound, key_hash: NDArray[np.uint64], members: NDArray[np.int64]
