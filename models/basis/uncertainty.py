@@ -137,7 +137,7 @@ def uncertain(
     taken = {one.path for one in given}
     effective = list(with_effect(spec, origins))
     found = [*given, *(one for one in _of_profile(effective) if one.path not in taken)]
-    spreads = store_of(spec).spreads
+    spreads = _of_each(store_of(spec).spreads, effective)
     found += [
         unknown
         for path, spread in spreads.items()
@@ -204,6 +204,16 @@ def _of_profile(origins: Sequence[Origin]) -> list[Unknown]:
         for o in origins
         if o.kind == "profile" and o.low is not None and o.high is not None and o.low < o.high
     ]
+
+
+def _of_each(spreads: Mapping[str, Spread], origins: Sequence[Origin]) -> dict[str, Spread]:
+    """Return the ranges by path, those of a path with ``*`` by the path of each section that this stands for."""
+    found: dict[str, Spread] = {}
+    for path, spread in spreads.items():
+        before, star, after = path.partition("*")
+        names = (o.path.removeprefix(before).split(".")[0] for o in origins if star and o.path.startswith(before))
+        found |= dict.fromkeys((f"{before}{name}{after}" for name in names), spread) if star else {path: spread}
+    return found
 
 
 def _of_spread(spec: Spec, path: str, spread: Spread, origins: Sequence[Origin]) -> Unknown | None:

@@ -84,7 +84,8 @@ class Lifted:
             helps = (*helps, _RETRIES)
         within = f"{BELOW}.{kind.within}" if kind.within else BELOW
         return replace(
-            kind, within=within, helps=helps, note=lambda layer, event: kind.note(self.spec(layer), event)
+            kind, within=within, helps=helps, note=lambda layer, event: kind.note(self.spec(layer), event),
+            groups=lambda layer: kind.groups(self.spec(layer)),
         )  # fmt: skip
 
     def growth(self, growth: Growth[Any] | None) -> Growth[Any] | None:

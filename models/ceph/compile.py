@@ -56,9 +56,10 @@ def compile(spec: CephSpec, trace: Trace, waiting: float | None = None) -> tuple
     of_trace = object_bytes(spec, trace), disk_load(spec, trace, waiting)
     costs = _COSTS.of((shape, *of_trace), lambda: CostFunctions(shape, *of_trace))
     if costs.state.fill_fraction > 1:
+        whose = f" of group {costs.fullest.group}" if costs.fullest.group else ""
         raise InputError(
-            f"stored.objects: {spec.stored.objects:g} objects would fill the OSDs to {costs.state.fill_fraction:.0%}; "
-            f"at most about {spec.stored.objects / costs.state.fill_fraction:.2g} fit"
+            f"stored.objects: {spec.stored.objects:g} objects would fill the OSDs{whose} to "
+            f"{costs.state.fill_fraction:.0%}; at most about {spec.stored.objects / costs.state.fill_fraction:.2g} fit"
         )
     index_fill = of_index(costs).state.fill_fraction
     if index_fill > 1:
@@ -94,7 +95,7 @@ def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kin
     cut[trace.op == DELETE] = 0
     at_gateway = _gateway_hits(spec, trace)
     cached = object_hits(spec.osd.cache, trace, spec.osds, has_writes=False, reaches=~at_gateway)
-    deferred = np.zeros(len(trace), bool)
+    deferred = np.zeros(len(trace), np.int64)
     copies = rows_that(trace.op, "copies")
     # A whole object keeps the tail of its source; a part of an upload is read and written.
     shares = copies & (cut > 0) & ~trace.table.column("range_bytes").is_valid().to_numpy()
@@ -111,7 +112,8 @@ def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kin
         op, how = OPS[trace.op[row]], CUTS[cut[row]]
         mean = _object_bytes(spec, size[route == number], how)
         chunk = spec.pools.data.chunk_bytes(round(mean))
-        late = costs.is_deferred(chunk) if how and op in ("PUT", "COPY") else bool(deferred[row])
+        number_of_late = _deferring(chunk, costs) if how and op in ("PUT", "COPY") else int(deferred[row])
+        late = tuple(bool(number_of_late >> group & 1) for group in range(len(costs.of_groups)))
         kinds.append(
             Kind(
                 op, late, chunk, mean / chunk if chunk else 1.0, bool(cached[row]), bool(at_gateway[row]),
@@ -169,9 +171,14 @@ def _gateway_hits(spec: CephSpec, trace: Trace) -> NDArray[np.bool_]:
     return found
 
 
-def _deferred(spec: CephSpec, object_bytes: NDArray[np.float64], costs: CostFunctions) -> NDArray[np.bool_]:
-    """Return whether the chunks of RADOS objects of these sizes are written after their commit, same shape."""
+def _deferred(spec: CephSpec, object_bytes: NDArray[np.float64], costs: CostFunctions) -> NDArray[np.int64]:
+    """Return `_deferring` for the chunks of RADOS objects of these sizes, same shape."""
     sizes, index = np.unique(object_bytes, return_inverse=True)
-    of_size = np.array([costs.is_deferred(spec.pools.data.chunk_bytes(round(size))) for size in sizes.tolist()])
-    result: NDArray[np.bool_] = of_size[index]
+    chunks = [spec.pools.data.chunk_bytes(round(size)) for size in sizes.tolist()]
+    result: NDArray[np.int64] = np.array([_deferring(chunk, costs) for chunk in chunks], np.int64)[index]
     return result
+
+
+def _deferring(chunk_bytes: int, costs: CostFunctions) -> int:
+    """Return on the OSDs of which groups of hosts a chunk is written after its commit: 1 for the first, 2, 4, …."""
+    return sum(each.is_deferred(chunk_bytes) << number for number, each in enumerate(costs.of_groups))

@@ -11,7 +11,11 @@ def at_speed(spec: CephSpec) -> CephSpec:
     Those of erasure coding, compression and encryption stay: they depend on vector instructions, which the speed of a
     core does not show.
     """
-    of_osds, of_gateways = 1 / spec.hosts.cores.speed, 1 / spec.gateway_cores.speed
+    return scaled(spec, 1 / spec.hosts.cores.speed, 1 / spec.gateway_cores.speed)
+
+
+def scaled(spec: CephSpec, of_osds: float, of_gateways: float = 1.0) -> CephSpec:
+    """Return the spec with multiples of the CPU times of OSDs and of gateways."""
     if of_osds == of_gateways == 1:
         return spec
     osd = {"read": spec.osd.read.scaled(of_osds), "write": spec.osd.write.scaled(of_osds)}

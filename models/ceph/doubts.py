@@ -14,8 +14,13 @@ from models.ceph.spec.spec import CephSpec
 
 
 def _threads(spec: CephSpec) -> float:
-    """Return the logical cores of a host for each of its OSDs; one thread contends with none."""
-    return max(1.0, spec.osd_cores / (spec.osds_per_host + spec.index_osds_per_host))
+    """Return the logical cores of a host for each of its OSDs, where they are most; one thread contends with none."""
+    own = spec.gateway_cores_on_host
+    return max(
+        1.0,
+        *((part.hosts.cores.count - own) / (part.osds_per_host + part.index_osds_per_host)
+          for part in spec.host_groups.values()),
+    )  # fmt: skip
 
 
 CONDITIONS = {"threads for each OSD": _threads, "B for each object": first_object_bytes}
@@ -38,10 +43,11 @@ def doubts(spec: CephSpec) -> Iterator[Doubt]:
     yield from _overfull_db(spec)
     if spec.access.via_gateways:
         yield from _index_shards(spec)
-    fill = CostFunctions(spec, first_object_bytes(spec)).state.fill_fraction
+    fullest = CostFunctions(spec, first_object_bytes(spec)).fullest
+    fill, whose = fullest.state.fill_fraction, f" of group {fullest.group}" if fullest.group else ""
     reached = [name for name, fraction in FULL_FRACTIONS.items() if fill >= fraction]
     if reached:
-        yield Doubt("stored.objects", f"fills OSDs to {fill:.0%}: {reached[-1]}")
+        yield Doubt("stored.objects", f"fills OSDs{whose} to {fill:.0%}: {reached[-1]}")
     if spec.stored.working_set is not None and spec.stored.working_set > spec.stored.objects > 0:
         text = f"{spec.stored.working_set:,.0f} are more than the {spec.stored.objects:,.0f} objects that are stored"
         yield Doubt("stored.working_set", text)
@@ -50,9 +56,9 @@ def doubts(spec: CephSpec) -> Iterator[Doubt]:
 def _overfull_db(spec: CephSpec) -> Iterator[Doubt]:
     if spec.db is None:
         return
-    needed, capacity = spec.db.size * min(spec.db.osds_per_device, spec.osds_per_host), spec.db.device.capacity
-    if needed > capacity:
-        osds = min(spec.db.osds_per_device, spec.osds_per_host)
+    on_host = max((part.osds_per_host for part in spec.host_groups.values() if part.db), default=0)
+    osds, capacity = min(spec.db.osds_per_device, on_host), spec.db.device.capacity
+    if spec.db.size * osds > capacity:
         text = f"{osds} of {spec.db.size / 1e9:,.4g} GB do not fit on a device of {capacity / 1e9:,.4g} GB"
         yield Doubt("db.size", f"{text}; at most {capacity / osds / 1e9:,.4g} GB do")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from models.capabilities import Effect, Growth
@@ -66,7 +66,10 @@ def _steps(spec: CephSpec) -> Iterator[Step]:
 
 
 def state_figures(spec: CephSpec, trace: Trace) -> dict[str, Any]:
-    """Return the figures of the state: the fields of `ClusterState`, and ``index_shards`` of each bucket."""
+    """Return the figures of the state: the fields of `ClusterState`, and ``index_shards`` of each bucket.
+
+    If hosts differ, those of an OSD are of the group whose OSDs are the fullest.
+    """
     state = asdict(CostFunctions(spec, object_bytes(spec, trace)).state)
     of_levels = {name: list(value) for name, value in state.items() if isinstance(value, tuple)}
     return state | of_levels | {"index_shards": spec.buckets.shards}
@@ -74,10 +77,22 @@ def state_figures(spec: CephSpec, trace: Trace) -> dict[str, Any]:
 
 def effects(spec: CephSpec, trace: Trace, low: float, high: float) -> tuple[Effect, ...]:
     """Return the effects that begin between two numbers of objects, in order, without those present at the lower."""
-    begun = events(CostFunctions(spec, object_bytes(spec, trace)).state_inputs, math.floor(low), math.ceil(high))
+    begun = _of_osds(CostFunctions(spec, object_bytes(spec, trace)), math.floor(low), math.ceil(high))
     reshards = (_event(step, spec.workload.total_buckets) for step in steps_until(spec, high) if step.objects > low)
     applicable = (event for event in begun if _applies(spec, event))
     return tuple(sorted((*applicable, *reshards), key=lambda event: event.objects))
+
+
+def _of_osds(costs: CostFunctions, low: int, high: int) -> list[Effect]:
+    """Return the effects on OSDs; if hosts differ, each of the group in which it begins first."""
+    first: dict[str, Effect] = {}
+    for each in costs.of_groups:
+        text = f" (hosts of group {each.group})" if each.group else ""
+        for effect in events(each.state_inputs, low, high):
+            found = first.setdefault(effect.name, replace(effect, text=effect.text + text))
+            if effect.objects < found.objects:
+                first[effect.name] = replace(effect, text=effect.text + text)
+    return list(first.values())
 
 
 def _applies(spec: CephSpec, event: Effect) -> bool:

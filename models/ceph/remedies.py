@@ -27,11 +27,17 @@ def changes(spec: CephSpec, at_end: CephSpec) -> Iterator[SpecChange]:
             needed = math.ceil(at_end.stored.objects / at_end.workload.total_buckets / OBJECTS_PER_SHARD)
             shards = {needed, 4 * spec.buckets.shards}
             yield from ({"buckets.shards": n} for n in sorted(shards) if n > spec.buckets.shards)
-    yield from ({"hosts.count": n} for n in more(spec.hosts.count))
-    yield from ({"hosts.drives": n} for n in more(spec.hosts.drives))
+    for name, part in spec.host_groups.items():
+        yield from ({f"{_hosts(name)}.count": n} for n in more(part.hosts.count))
+        yield from ({f"{_hosts(name)}.drives": n} for n in more(part.hosts.drives))
     yield from ({"db.size": f"{size // 10**9}GB"} for size in _databases(spec, at_end))
     if not spec.access.overwrites:
         yield from ({"pools.data": data} for data in _protections(spec))
+
+
+def _hosts(group: str) -> str:
+    """Return the path of the section of a group of hosts, or of all."""
+    return f"hosts.groups.{group}" if group else "hosts"
 
 
 def _databases(spec: CephSpec, at_end: CephSpec) -> list[int]:
@@ -39,9 +45,10 @@ def _databases(spec: CephSpec, at_end: CephSpec) -> list[int]:
 
     OSDs on hard disks without block.db may get one of that smallest size; flash drives keep RocksDB themselves.
     """
-    if spec.osd.backend != "bluestore" or (spec.db is None and not spec.device.rotational):
+    disks = any(part.device.rotational for part in spec.host_groups.values())
+    if spec.osd.backend != "bluestore" or (spec.db is None and not disks):
         return []
-    costs = CostFunctions(at_end, first_object_bytes(at_end))
+    costs = CostFunctions(at_end, first_object_bytes(at_end)).fullest
     metadata, low, high = costs.state.metadata_bytes, 0, 1 << 14
     while high - low > 1:
         middle = (low + high) // 2
@@ -73,7 +80,8 @@ def knob(spec: CephSpec, limit: str) -> Knob | None:
     if limit == "index shards":
         return Knob("buckets.shards", spec.buckets.shards)
     if limit in FULL_FRACTIONS:
-        return Knob("hosts.drives", spec.hosts.drives)
+        fullest = CostFunctions(spec, first_object_bytes(spec)).fullest
+        return Knob(f"{_hosts(fullest.group)}.drives", fullest.spec.hosts.drives)
     if limit.startswith("spill "):
         return Knob("db.size", spec.db.size // _DB_STEP_BYTES if spec.db else 0, "GB")
     return None

@@ -39,6 +39,7 @@ class FaultKind:
         settled: fields and values with which the store has noticed it when it begins, and does what follows.
         helps: changes of the spec with which fewer requests may fail while it lasts, by path.
         note: a remark on the failure, given the spec and the event in it; empty for none.
+        groups: returns the number of the first part of each named group of parts, given the spec.
         within: path of the store below, in whose section `faults` it is; empty: in that of the spec itself.
     """
 
@@ -49,6 +50,7 @@ class FaultKind:
     settled: Mapping[str, float] = field(default_factory=dict)
     helps: tuple[Mapping[str, Any], ...] = ()
     note: Callable[[Any, Any], str] = lambda spec, event: ""
+    groups: Callable[[Any], Mapping[str, int]] = lambda spec: {}
     within: str = ""
 
     @property
@@ -198,8 +200,11 @@ def refuse_overlaps(faults: Sequence[object]) -> None:
 _PARTS = ("drive", "host", "rack", "osd", "gateway", "proxy")
 
 
-def slow_parts(faults: Iterable[object], drives_per_host: int) -> SlowParts:
-    """Return what the slow drives and neighbours among the faults slow down; other faults do not matter."""
+def slow_parts(faults: Iterable[object], first_drive: Sequence[int]) -> SlowParts:
+    """Return what the slow drives and neighbours among the faults slow down; other faults do not matter.
+
+    `first_drive`: the number of each host's first drive, host by host, and that of all drives.
+    """
     found = SlowParts()
     for fault in faults:
         if isinstance(fault, SlowDrive):
@@ -211,8 +216,8 @@ def slow_parts(faults: Iterable[object], drives_per_host: int) -> SlowParts:
             elif fault.resource == "network":
                 found.links.append(part)
             else:
-                first = fault.host * drives_per_host
-                found.shared_drives.extend((first + drive, *part[1:]) for drive in range(drives_per_host))
+                drives = range(*first_drive[fault.host : fault.host + 2])
+                found.shared_drives.extend((drive, *part[1:]) for drive in drives)
     return found
 
 
@@ -244,7 +249,7 @@ def slowdowns_of_hosts(
         cpu, ins, outs: cores and links of each host, shape (hosts,).
         drives: of each host, host by host, of any shape.
     """
-    slow = slow_parts(faults, drives.size // cpu.size)
+    slow = slow_parts(faults, range(0, drives.size + 1, drives.size // cpu.size))
     return [
         *speeds(slow.cores, cpu.tolist()),
         *speeds(slow.drives + slow.shared_drives, drives.ravel().tolist()),

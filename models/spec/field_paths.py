@@ -16,7 +16,8 @@ from traces.spec.suggestions import close_names
 Form = BaseModel | type[BaseModel]
 """A spec, or its type; the fields of a nested spec are known only from the spec itself."""
 
-_GROUPS = "workload.groups"
+_FREE_KEYS = "assumed"
+"""A mapping whose keys are not names."""
 _Below = tuple[tuple[str, type[StoreSpec]], ...]
 
 
@@ -24,12 +25,22 @@ def paths_of(form: Form) -> tuple[str, ...]:
     """Return the dotted paths of all fields of a spec, including sections.
 
     They include elements of mappings with known keys, such as ``hosts.cpu.GET.constant``, and of a spec its groups of
-    clients, but not elements of lists.
+    clients and of hosts, but not elements of lists.
     """
     if not isinstance(form, BaseModel):
         return _paths(form, (), ())
-    groups = tuple(form.workload.groups) if isinstance(form, StoreSpec) else ()
-    return _paths(type(form), tuple((path, type(below)) for path, below in nested_specs(form)), groups)
+    named = tuple(_names_in(form))
+    return _paths(type(form), tuple((path, type(below)) for path, below in nested_specs(form)), named)
+
+
+def _names_in(section: BaseModel, path: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the keys of the mappings of a spec, by path."""
+    for name in type(section).model_fields:
+        value = getattr(section, name)
+        if isinstance(value, BaseModel):
+            yield from _names_in(value, f"{path}{name}.")
+        elif isinstance(value, dict) and value and name != _FREE_KEYS:
+            yield f"{path}{name}", tuple(value)
 
 
 def nested_specs(spec: BaseModel, path: str = "") -> Iterator[tuple[str, StoreSpec]]:
@@ -42,8 +53,8 @@ def nested_specs(spec: BaseModel, path: str = "") -> Iterator[tuple[str, StoreSp
 
 
 @cache
-def _paths(model: type[BaseModel], below: _Below, groups: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_walk(model, "", (), dict(below), {_GROUPS: groups})))
+def _paths(model: type[BaseModel], below: _Below, named: tuple[tuple[str, tuple[str, ...]], ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_walk(model, "", (), dict(below), dict(named))))
 
 
 def resolved(form: Form, path: str, counted: bool = False) -> str:

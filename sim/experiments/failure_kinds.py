@@ -34,7 +34,8 @@ class Failure:
     Attributes:
         text: the failure as written.
         kind: the name of one of the store's faults.
-        which: number of the failing component, or the resource that a noisy neighbour takes; None: 0, or ``cpu``.
+        which: number of the failing component, or a group of such components, of which the first one fails; or the
+            resource that a noisy neighbour takes; None: 0, or ``cpu``.
         value: slowdown factor, or the fraction that a noisy neighbour takes; None: `SLOWER` or `FRACTION`.
     """
 
@@ -71,7 +72,7 @@ class Failure:
                 raise InputError(f"{self._where}: the fraction is {fraction:g}; it must be above 0 and below 1")
             taken = {"resource": self.which or "cpu", "fraction": fraction}
             return {"kind": fault.event, **taken, "at": at_s, "until": until_s}
-        number = self._number(fault)
+        number = self._number(fault, fault.groups(spec))
         if fault.form == "slow":
             slower = SLOWER if self.value is None else self.value
             if not 1 < slower < float("inf"):
@@ -109,11 +110,13 @@ class Failure:
         kept = {name: value for name, value in event.items() if name not in ("back_at", "until")}
         return kept | dict(self.fault(spec).settled)
 
-    def _number(self, fault: FaultKind) -> dict[str, int]:
-        """Return the field with the number of the failing component."""
-        if self.which is not None and not self.which.isdecimal():
-            raise InputError(f"{self._where}: {self.which!r} is not a number")
-        which = int(self.which or 0)
+    def _number(self, fault: FaultKind, groups: Mapping[str, int]) -> dict[str, int]:
+        """Return the field with the number of the failing component: as written, or the first one of a group."""
+        text = "0" if self.which is None else self.which
+        if text not in groups and not text.isdecimal():
+            allowed = f"; {instead(text, groups)}" if groups else ""
+            raise InputError(f"{self._where}: {self.which!r} is not a number{allowed}")
+        which = groups[text] if text in groups else int(text)
         if which and not fault.numbered:
             raise InputError(f"{self._where}: there is only one {self.kind}; omit the number")
         return {fault.numbered: which} if fault.numbered else {}

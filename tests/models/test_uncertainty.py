@@ -71,7 +71,7 @@ def test_every_assumed_value_has_a_range_with_a_source():
 def test_ranges_are_of_fields_that_exist(store):
     known = paths_of(store_named(store).Spec)
     for path, spread in store_named(store).spreads.items():
-        assert path in known and 0 < spread.low < spread.high and spread.source, path
+        assert path.replace("hosts.groups.*.", "") in known and 0 < spread.low < spread.high and spread.source, path
         assert spread.low <= 1 <= spread.high, path
 
 

@@ -121,7 +121,7 @@ class Cluster:
         self.table = PlacementTable(0, columns, [self._block(state.down) for state in states], names)
         self.scenario.append(Action(ActionKind.DOWN, self.refused))
         self.scenario += epoch_changes(0, names, [state.at_s for state in states] if names else [])
-        self.scenario += speeds(slow_parts(spec.faults, 1).drives, self.drive)
+        self.scenario += speeds(slow_parts(spec.faults, range(len(hosts) + 1)).drives, self.drive)
 
     def add(self, station: Station) -> int:
         """Add a station and return its index."""

@@ -30,7 +30,7 @@ class PlacementRows:
     """
 
     def __init__(self, spec: CephSpec, reshards: Sequence[Reshard] = ()):
-        self.spec, self.reshards = spec, reshards
+        self.spec, self.reshards, self.layout = spec, reshards, spec.layout
         buckets = spec.workload.total_buckets
         self.shards = min(spec.buckets.shards * buckets, _MAX_SHARD_STATIONS) if spec.access.via_gateways else 1
         most = min(max((r.new_shards for r in reshards), default=0) * buckets, _MAX_SHARD_STATIONS)
@@ -39,7 +39,7 @@ class PlacementRows:
 
     def data(self, out: frozenset[int] = frozenset()) -> Osds:
         """Return the OSDs of the data pool's placement groups while some are out, shape (pg_num, width)."""
-        with_data = frozenset(osd for osd in out if osd < self.spec.osds)
+        with_data = frozenset(osd for osd in out if osd < self.layout.data_osds)
         return self._placed(self.spec.pools.pg_num, self.spec.pools.data.width, with_data, 0)
 
     def objects(self, epoch: Epoch) -> Osds:
@@ -97,21 +97,56 @@ class PlacementRows:
         spec, replicas = self.spec, self.spec.index_replicas
         if spec.index is None:
             return self._placed(shards, replicas, out, seed)
-        own_out = frozenset(osd - spec.osds for osd in out if osd >= spec.osds)
-        domain = spec.pools.failure_domain
-        own = _placed(shards, replicas, spec.hosts.count, spec.index.drives, domain, own_out, seed)
-        return np.where(own == NO_OSD, NO_OSD, own + np.int32(spec.osds))
+        first, each = self.layout.data_osds, np.diff(self.layout.first_index_osd)
+        own_out = frozenset(osd - first for osd in out if osd >= first)
+        own = _placed_on(shards, replicas, tuple(each.tolist()), None, spec.pools.failure_domain, own_out, seed)
+        return np.where(own == NO_OSD, NO_OSD, own + np.int32(first))
 
     def _place(self, groups: int, width: int, out: frozenset[int], seed: int) -> Osds:
-        hosts, domain = self.spec.hosts, self.spec.pools.failure_domain
-        return _placed(groups, width, hosts.count, self.spec.osds_per_host, domain, out, seed)
+        layout, domain = self.layout, self.spec.pools.failure_domain
+        each = tuple(np.diff(layout.first_osd).tolist())
+        weights = None if layout.weights is None else tuple(layout.weights[g] for g in layout.group_of_host.tolist())
+        return _placed_on(groups, width, each, weights, domain, out, seed)
+
+
+def _placed_on(
+    groups: int,
+    width: int,
+    osds: tuple[int, ...],
+    weights: tuple[float, ...] | None,
+    domain: FailureDomain,
+    out: frozenset[int],
+    seed: int,
+) -> Osds:
+    """Return the OSDs of placement groups on hosts with these numbers of OSDs, and weights of each of them.
+
+    Hosts with fewer OSDs than others are filled up with some of weight 0, which CRUSH never chooses.
+    """
+    most = max(osds)
+    if weights is None and min(osds) == most:
+        return _placed(groups, width, len(osds), most, domain, out, seed)
+    is_there = np.arange(most) < np.array(osds)[:, None]
+    weight = np.where(is_there, 1.0 if weights is None else np.array(weights)[:, None], 0.0).ravel()
+    places = np.flatnonzero(is_there)  # of each OSD, host by host
+    down = frozenset(places[list(out)].tolist())
+    found = _placed(groups, width, len(osds), most, domain, down, seed, tuple(weight.tolist()))
+    osd_at = np.cumsum(is_there.ravel(), dtype=np.int32) - 1
+    return np.where(found == NO_OSD, NO_OSD, osd_at[found]).astype(np.int32)
 
 
 @lru_cache(maxsize=64)
 def _placed(
-    groups: int, width: int, hosts: int, drives: int, domain: FailureDomain, out: frozenset[int], seed: int
+    groups: int,
+    width: int,
+    hosts: int,
+    drives: int,
+    domain: FailureDomain,
+    out: frozenset[int],
+    seed: int,
+    weights: tuple[float, ...] | None = None,
 ) -> Osds:
     """Return the OSDs of placement groups; cached, because runs of the same cluster have the same."""
-    osds = place(groups, width, hosts, drives, domain, down=out, seed=seed)
+    weight = None if weights is None else np.array(weights)
+    osds = place(groups, width, hosts, drives, domain, weights=weight, down=out, seed=seed)
     osds.flags.writeable = False
     return osds

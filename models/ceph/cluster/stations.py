@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.ceph.cluster.placement_rows import PlacementRows, Pool
 from models.ceph.demands.cost_functions import CostFunctions
-from models.ceph.demands.disk_load import DiskLoad
 from models.ceph.faults.fault_timeline import fault_timeline, gateway_outages
 from models.ceph.faults.osd_map import Epoch
 from models.ceph.faults.peering_gates import PeeringGates
 from models.ceph.mechanisms.crush import NO_OSD
-from models.ceph.mechanisms.osd_threads import has_pg_locks, usable_cores
+from models.ceph.mechanisms.osd_threads import Workers, has_pg_locks, usable_cores
 from models.ceph.mechanisms.releases import default
 from models.ceph.spec.access import Mysql
 from models.ceph.spec.sections import IndexDrives
 from models.ceph.spec.spec import CephSpec
 from models.network.discipline import Discipline
 from models.network.scenario import Action
-from models.network.station import UNBOUNDED, Bound, Choice, Group, Indices, Member, Station, station_of
+from models.network.station import NOWHERE, UNBOUNDED, Bound, Choice, Group, Indices, Member, Station, station_of
 from models.shared.clients import ClientStations, HostStations
 from models.shared.faults import speeds
 from models.shared.links import link
-from models.shared.placement_table import PlacementTable, epoch_changes, epoch_names, numbered
+from models.shared.placement_table import PlacementTable, epoch_changes, epoch_names
 from models.shared.proxies import ProxyStations
 from models.shared.steps import Step, check
 
@@ -51,7 +50,10 @@ Table = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Osd:
-    """The places of an OSD's parts: columns of a placement table, whose names begin with its role."""
+    """The places of an OSD's parts: columns of a placement table, whose names begin with its role.
+
+    If hosts differ, those `of` a group are where the OSD is on a host of it, and elsewhere a gate that is always open.
+    """
 
     role: Indices
     table: PlacementTable
@@ -60,19 +62,59 @@ class Osd:
     def __getattr__(self, part: str) -> Member | Bound:
         return self.table.at(*self.role, part)
 
+    def of(self, group: str) -> Osd:
+        """Return the places of an OSD on the hosts of a group."""
+        return replace(self, role=(*self.role, group))
 
-def _osd_parts(spec: CephSpec) -> tuple[str, ...]:
+
+@dataclass(frozen=True)
+class _Equipment:
+    """What the stations of the OSDs of a group of hosts depend on besides the spec.
+
+    Attributes:
+        depth: accesses that a drive serves at a time.
+        has_one_access: whether no part of an access overlaps with others.
+        member_s: time of the kv_sync thread for each transaction of a batch.
+        deferred: number of deferred writes of an OSD in progress.
+        osds: number of OSDs such as these that would have all data.
+    """
+
+    depth: int
+    has_one_access: bool
+    member_s: float
+    deferred: int
+    osds: float
+
+    @staticmethod
+    def of(costs: CostFunctions) -> _Equipment:
+        """Return that of the OSDs with these costs."""
+        drive = costs.drive
+        return _Equipment(
+            drive.queue_depth, drive.has_one_access, costs.commit_member_s, costs.deferred_limit, costs.osds
+        )
+
+    def commits_on_drive(self, spec: CephSpec) -> bool:
+        """Whether commits and data take turns on a drive that has both, as no part of an access overlaps."""
+        alone = spec.db is None and spec.hosts.osds_per_drive == 1 and spec.osd.backend == "bluestore"
+        return alone and self.has_one_access
+
+    def has_pg_locks(self, spec: CephSpec) -> bool:
+        """Whether operations wait for the locks of placement groups, because an OSD has few of them."""
+        return has_pg_locks(spec.pools.pg_num * spec.pools.data.width / self.osds, spec.workers.count)
+
+
+def _osd_parts(spec: CephSpec, groups: Sequence[CephSpec], has_locks: bool) -> tuple[str, ...]:
     """Return the names of an OSD's stations, in the order of their columns; those of its host are shared."""
     parts = ["cpu", "up", "down", "drive", "latency", "kv", "throttle", "threads"]
-    if spec.db:
+    if any(group.db for group in groups):
         parts.append("db")
-    if spec.hosts.cluster_nic:
+    if any(group.hosts.cluster_nic for group in groups):
         parts += ["cluster_up", "cluster_down"]
     if spec.hosts.dma_bandwidth:
         parts.append("dma")
     if spec.osds_share_cores:
         parts.append("cores")
-    if has_pg_locks(spec.pools.pg_num * spec.pools.data.width / spec.osds, spec.workers.count):
+    if has_locks:
         parts.append("lock")
     return tuple(parts)
 
@@ -95,50 +137,51 @@ class Stations:
 
     def __init__(self, spec: CephSpec, costs: CostFunctions):
         self.spec = spec
-        self._depth, has_one_access, self._member_s, self._deferred, *_ = self.costs_of(spec, costs)
-        self._workers = spec.workers
-        # Commits and data take turns on a drive that has both, and no part of an access that overlaps with others.
-        alone = spec.db is None and spec.hosts.osds_per_drive == 1 and spec.osd.backend == "bluestore"
-        self._commits_on_drive = alone and has_one_access
-        self._flush_s = spec.device.flush / (_COMMIT_ACCESSES - 1) if self._commits_on_drive else 0.0
+        equipment, _ = self.costs_of(spec, costs)
         self.all: list[Station] = []
-        hosts, gateways = spec.hosts, spec.gateways
+        hosts, gateways, parts = spec.hosts, spec.gateways, tuple(spec.host_groups.values())
+        self.layout = spec.layout
         self.latency = self._add("network latency", "network latency", Discipline.INFINITE_SERVER)
         if not spec.client.on_storage_hosts:
             self._add_clients()
-        daemons = spec.osds_per_host + spec.index_osds_per_host
-        cores = hosts.cores.effective(spec.osd_cores)
-        usable = usable_cores(cores, daemons, spec.osd.contention)
+        self._workers = [part.workers for part in parts]
         self.host_cpus: list[int] = []
-        self._names = _osd_parts(spec)
+        has_locks = any(own.has_pg_locks(part) for own, part in zip(equipment, parts, strict=True))
+        self._names = _osd_parts(spec, parts, has_locks)
         self._parts = len(self._names)
         self.has_pg_locks = "lock" in self._names
-        osds = spec.osds + hosts.count * spec.index_osds_per_host
-        self._osds = np.empty((osds, self._parts), np.int32)
+        self._osds = np.empty((self.layout.all_osds, self._parts), np.int32)
         # Work of a gateway takes longer than the quantum of a scheduler, unlike that of an OSD.
         order = Discipline.PROCESSOR_SHARING if spec.shares_cores else Discipline.SIRO
-        for h in range(hosts.count):
+        for h, group in enumerate(self.layout.group_of_host.tolist()):
+            part, own = parts[group], equipment[group]
+            cores = part.hosts.cores.effective(part.hosts.cores.count - spec.gateway_cores_on_host)
+            usable = usable_cores(cores, part.osds_per_host + part.index_osds_per_host, spec.osd.contention)
             count = cores if spec.osds_share_cores else usable
-            cpu = self._add(f"host {h} cpu", "osd host cpu", order, count, (h,))
+            host = self.layout.named(f"host {h}", h)
+            cpu = self._add(f"{host} cpu", "osd host cpu", order, count, (h,))
             self.host_cpus.append(cpu)
-            of_host = self._host_links(h)
+            of_host = self._host_links(h, part)
             if spec.osds_share_cores:  # others use what the OSDs cannot
-                of_host["cores"] = self._add(f"host {h} osd cores", "osd cores", Discipline.POOL, usable, (h,))
+                of_host["cores"] = self._add(f"{host} osd cores", "osd cores", Discipline.POOL, usable, (h,))
             of_host |= {"cpu": cpu, "latency": self.latency, "lock": self.latency}
-            for number, osd in enumerate(range(h * spec.osds_per_host, (h + 1) * spec.osds_per_host)):
-                if spec.db and number % spec.db.osds_per_device == 0:
-                    db, depth = number // spec.db.osds_per_device, spec.db.device.queue_depth
-                    of_host["db"] = self._add(f"host {h} db {db}", "db device", Discipline.FIFO, depth, (h, db))
+            for number, osd in enumerate(self.layout.osds_on(h)):
+                if part.db and number % part.db.osds_per_device == 0:
+                    db, depth = number // part.db.osds_per_device, part.db.device.queue_depth
+                    of_host["db"] = self._add(f"{host} db {db}", "db device", Discipline.FIFO, depth, (h, db))
                 if number % hosts.osds_per_drive == 0:
-                    name = f"osd {osd} drive"
-                    of_host["drive"] = self._add(name, "drive", Discipline.FIFO, self._depth, (h, number))
-                mine = of_host | self._osd(osd, (h, number), self._commits_on_drive)
+                    name = f"{self.layout.named(f'osd {osd}', h)} drive"
+                    of_host["drive"] = self._add(name, "drive", Discipline.FIFO, own.depth, (h, number))
+                in_turns = own.commits_on_drive(part)
+                flush_s = part.device.flush / (_COMMIT_ACCESSES - 1) if in_turns else 0.0
+                mine = of_host | self._osd(osd, (h, number), in_turns, group, own, flush_s)
+                mine.setdefault("db", mine["drive"])
                 self._osds[osd] = [mine[name] for name in self._names]
-            if spec.index:
-                self._add_index_osds(h, spec.index, of_host)
+            if part.index:
+                self._add_index_osds(h, part.index, of_host, group, own)
         if spec.client.on_storage_hosts:
             names = [name for name in ("cpu", "up", "down", "dma") if name in self._names]
-            columns = self._osds[: spec.osds : spec.osds_per_host, [self._names.index(name) for name in names]]
+            columns = self._of_hosts[:, [self._names.index(name) for name in names]]
             self._add_clients([HostStations(**dict(zip(names, row, strict=True))) for row in columns.tolist()])
         self.groups: tuple[Group, ...] = ()
         self._processes: list[int] = []
@@ -178,11 +221,15 @@ class Stations:
             self.proxy = ProxyStations.added(proxy, self._take, spec.network.queue, machines)
 
     @staticmethod
-    def costs_of(spec: CephSpec, costs: CostFunctions) -> tuple[int, bool, float, int, float | None, DiskLoad | None]:
+    def costs_of(spec: CephSpec, costs: CostFunctions) -> tuple[tuple[_Equipment, ...], tuple[object, ...]]:
         """Return what stations depend on besides their spec; the time that faults take depends on all costs."""
-        of_faults = (costs.object_bytes, costs.load) if spec.faults else (None, None)
-        drive = costs.drive
-        return drive.queue_depth, drive.has_one_access, costs.commit_member_s, costs.deferred_limit, *of_faults
+        of_faults = (costs.object_bytes, costs.load) if spec.faults else ()
+        return tuple(_Equipment.of(each) for each in costs.of_groups), of_faults
+
+    @property
+    def _of_hosts(self) -> Table:
+        """The stations of the first OSD with data of each host, shape (hosts, parts)."""
+        return self._osds[self.layout.first_osd[:-1]]
 
     def _add_clients(self, hosts: Sequence[HostStations] = ()) -> None:
         """Add the client machines, whose group follows that of the gateways."""
@@ -238,68 +285,82 @@ class Stations:
     ) -> int:
         return self._take(station_of(name, role, discipline, servers, indices, **more))
 
-    def _nic(self, kind: str, number: int, nic_bytes_per_s: float, network: str = "") -> tuple[int, int]:
+    def _nic(self, name: str, machine: tuple[str, int], nic_bytes_per_s: float, network: str = "") -> tuple[int, int]:
         """Add a NIC; its rate takes as many connections as it has servers, each of which has a largest rate."""
-        name = f"{kind} {number} {network}".strip()
         section = self.spec.network
         servers = section.connections(nic_bytes_per_s)
         up, down = (
             self._take(link(
-                f"{name} {way}", "network", (kind, number, network, way), nic_bytes_per_s, section.queue, servers
+                f"{name} {way}", "network", (*machine, network, way), nic_bytes_per_s, section.queue, servers
             ))
             for way in ("up", "down")
         )  # fmt: skip
         return up, down
 
-    def _host_links(self, h: int) -> dict[str, int]:
-        """Add the NICs of a host, and what limits its DMA; return their stations by name."""
-        up, down = self._nic("host", h, self.spec.hosts.nic)
-        found = {"up": up, "down": down}
-        if self.spec.hosts.cluster_nic:
-            found["cluster_up"], found["cluster_down"] = self._nic("host", h, self.spec.hosts.cluster_nic, "cluster")
-        if self.spec.hosts.dma_bandwidth:
-            found["dma"] = self._add(f"host {h} dma", "host dma", Discipline.PROCESSOR_SHARING, indices=(h,))
+    def _host_links(self, h: int, part: CephSpec) -> dict[str, int]:
+        """Add the NICs of a host, and what limits its DMA; return their stations by name.
+
+        `part`: the spec with the hosts of its group.
+        """
+        host = self.layout.named(f"host {h}", h)
+        up, down = self._nic(host, ("host", h), part.hosts.nic)
+        found = {"up": up, "down": down, "cluster_up": up, "cluster_down": down}
+        if part.hosts.cluster_nic:
+            links = self._nic(f"{host} cluster", ("host", h), part.hosts.cluster_nic, "cluster")
+            found["cluster_up"], found["cluster_down"] = links
+        if part.hosts.dma_bandwidth:
+            found["dma"] = self._add(f"{host} dma", "host dma", Discipline.PROCESSOR_SHARING, indices=(h,))
         return found
 
-    def _add_index_osds(self, h: int, index: IndexDrives, of_host: dict[str, int]) -> None:
+    def _add_index_osds(self, h: int, index: IndexDrives, of_host: dict[str, int], group: int, own: _Equipment) -> None:
         """Add the OSDs of a host that have only bucket indexes, after all those with data."""
-        first, device = self.spec.osds + h * index.drives, index.device
+        device = index.device
         in_turns = device.has_one_access and self.spec.osd.backend == "bluestore"
-        for number, osd in enumerate(range(first, first + index.drives)):
-            drive = self._add(f"osd {osd} drive", "index drive", Discipline.FIFO, device.queue_depth, (h, number))
-            mine = of_host | {"drive": drive, "db": drive} | self._osd(osd, (h, number, "index"), in_turns)
+        for number, osd in enumerate(self.layout.index_osds_on(h)):
+            name = f"{self.layout.named(f'osd {osd}', h)} drive"
+            drive = self._add(name, "index drive", Discipline.FIFO, device.queue_depth, (h, number))
+            indices = (h, number, "index")
+            mine = of_host | {"drive": drive, "db": drive} | self._osd(osd, indices, in_turns, group, own)
             self._osds[osd] = [mine[name] for name in self._names]
 
-    def _osd(self, osd: int, indices: Indices, commits_on_drive: bool) -> dict[str, int]:
-        """Add the stations of an OSD alone, but for its drive; return them by name."""
+    def _osd(
+        self, osd: int, indices: Indices, commits_on_drive: bool, group: int, own: _Equipment, flush_s: float = 0.0
+    ) -> dict[str, int]:
+        """Add the stations of an OSD alone, but for its drive; return them by name.
+
+        `flush_s`: of its data; OSDs of the index have none.
+        """
+        name = self.layout.named(f"osd {osd}", int(indices[0]))
         return {
             "kv": self._add(
-                f"osd {osd} kv", "kv sync", Discipline.GROUP_COMMIT, 1, indices, batch_item_s=self._member_s,
-                shares_server=commits_on_drive, parts=_COMMIT_ACCESSES if commits_on_drive else 1,
-                flush_s=self._flush_s,  # of data: OSDs of the index have none
+                f"{name} kv", "kv sync", Discipline.GROUP_COMMIT, 1, indices, batch_item_s=own.member_s,
+                shares_server=commits_on_drive, parts=_COMMIT_ACCESSES if commits_on_drive else 1, flush_s=flush_s,
             ),
-            "throttle": self._add(f"osd {osd} deferred", "deferred writes", Discipline.POOL, self._deferred, indices),
-            "threads": self._add_shards_of(osd, indices),
+            "throttle": self._add(f"{name} deferred", "deferred writes", Discipline.POOL, own.deferred, indices),
+            "threads": self._add_shards_of(name, indices, self._workers[group]),
         }  # fmt: skip
 
-    def _add_shards_of(self, osd: int, indices: Indices) -> int:
+    def _add_shards_of(self, osd: str, indices: Indices, workers: Workers) -> int:
         """Add the worker threads of each shard of an OSD; return the first shard's station, which others follow."""
         first = len(self.all)
-        for shard in range(self._workers.shards):
-            name = f"osd {osd} shard {shard} threads"
-            self._add(name, "osd threads", Discipline.POOL, self._workers.threads_per_shard, (*indices, shard))
+        for shard in range(workers.shards):
+            name = f"{osd} shard {shard} threads"
+            self._add(name, "osd threads", Discipline.POOL, workers.threads_per_shard, (*indices, shard))
         return first
 
-    def _in_shards(self, osds: Table, groups: NDArray[np.int64], lost: NDArray[np.bool_]) -> Table:
+    def _in_shards(self, members: Table, groups: NDArray[np.int64]) -> Table:
         """Return the stations of OSDs with the threads of the shards that have these placement groups.
 
         Args:
-            osds: stations of the first shards, shape (rows, members, parts).
+            members: the OSDs of each row, `NO_OSD` where one is down, shape (rows, members).
             groups: numbers of the placement groups, shape (rows,).
-            lost: whether the member is down, shape (rows, members).
+
+        Returns:
+            shape (rows, members, parts).
         """
-        found = osds.copy()
-        shard = (groups % self._workers.shards)[:, None]
+        found, lost = self._osds[members], members == NO_OSD
+        shards = np.array([workers.shards for workers in self._workers])
+        shard = groups[:, None] % shards[self.layout.group_of_osd[members]]
         found[..., self._names.index("threads")] += np.where(lost, 0, shard).astype(np.int32)
         return found
 
@@ -312,10 +373,10 @@ class Stations:
             cpu = self._add(f"rgw {g} cpu", "rgw cpu", Discipline.SIRO, cores, (g,))
         parts = [name for name in ("up", "down", "dma") if name in self._names]
         if self.spec.collocated:
-            host = g % self.spec.hosts.count * self.spec.osds_per_host
-            up, down, *dma = (int(self._osds[host, self._names.index(name)]) for name in parts)
+            of_host = self._of_hosts[g % self.spec.host_count]
+            up, down, *dma = (int(of_host[self._names.index(name)]) for name in parts)
         else:
-            up, down, *dma = self._nic("rgw", g, gateways.nic)
+            up, down, *dma = self._nic(f"rgw {g}", ("rgw", g), gateways.nic)
         threads = gateways.threads or int(default("rgw_thread_pool_size", self.spec.release))
         slots = threads if gateways.frontend == "civetweb" else gateways.max_requests
         limit = UNBOUNDED if gateways.queue is None else gateways.queue
@@ -337,29 +398,50 @@ class Stations:
         return first
 
     def _data_columns(self) -> list[Indices]:
-        osds = [("osd", DATA, member, part) for member in range(self.width) for part in self._names]
+        osds = [name for member in range(self.width) for name in self._columns_of("osd", DATA, member)]
         return [*osds, *(("decoder", DATA, missing) for missing in range(self.decodes))]
 
     def _data_block(self, epoch: Epoch) -> Table:
         """Return the OSDs of each row's placement group in an epoch, and where a read decodes."""
         members = self.rows.objects(epoch)
-        found = self._in_shards(self._osds[members], self.rows.groups, members == NO_OSD)
+        found = self._in_shards(members, self.rows.groups)
         if self.has_pg_locks:
             locks = self._first_lock + self.rows.groups[:, None] * self.width + np.arange(self.width)
             lock = self._names.index("lock")
             found[..., lock] = np.where(members == NO_OSD, found[..., lock], locks)
-        parts = found.reshape(self.rows.count, -1)
+        parts = self._by_group(found, members).reshape(self.rows.count, -1)
         if self.decodes:
             missing = self.rows.missing(epoch)[:, None] > np.arange(self.decodes)
-            parts = np.hstack([parts, np.where(missing, parts[:, :1], self._osds[-1, 0])])
+            parts = np.hstack([parts, np.where(missing, parts[:, :1], self._nowhere)])
         return parts.astype(np.int32)
 
     def _index_block(self, epoch: Epoch) -> Table:
         """Return the token of each row's index shard in an epoch, and its OSDs."""
         shards, members = self.rows.tokens(epoch), self.rows.index(epoch)
-        found = self._in_shards(self._osds[members], shards, members == NO_OSD)
+        found = self._by_group(self._in_shards(members, shards), members)
         tokens = (self._shards + shards)[:, None]
         return np.hstack([tokens, found.reshape(self.rows.count, -1)]).astype(np.int32)
+
+    def _by_group(self, found: Table, members: Table) -> Table:
+        """Return the stations of OSDs, and after them those of each group, with a gate where an OSD is of another one.
+
+        Args:
+            found: the stations, shape (rows, members, parts).
+            members: the OSDs, shape (rows, members).
+
+        Returns:
+            shape (rows, members, (1 + groups) x parts); (rows, members, parts) if hosts are equal.
+        """
+        if not self.spec.hosts.groups:
+            return found
+        group = np.where(members == NO_OSD, -1, self.layout.group_of_osd[members])[..., None]
+        of_each = [np.where(group == number, found, self._nowhere) for number in range(len(self.layout.groups))]
+        return np.concatenate([found, *of_each], axis=-1)
+
+    def _columns_of(self, *osd: int | str) -> list[Indices]:
+        """Return the names of the columns of an OSD, in the order of `_by_group`."""
+        groups = self.layout.groups if self.spec.hosts.groups else ()
+        return [(*osd, *of, part) for of in ((), *((group,) for group in groups)) for part in self._names]
 
     def _add_faults(self) -> None:
         """Add the effects of faults to the network."""
@@ -368,10 +450,13 @@ class Stations:
             members = np.array(self._processes, np.int32)[:, None] if self._processes else self.groups[0].members
             redispatch = self.spec.gateways.redispatch
             self.scenario += gateway_outages(timeline.gateways, members, not self.spec.collocated, redispatch)
+        # An always open gate replaces the lost members of a placement group: visits there take no time.
+        if self.spec.hosts.groups:
+            self._nowhere = self._take(NOWHERE)
+        elif timeline.epochs != (Epoch(),):
+            self._nowhere = self._add("nowhere", "osd that is down", Discipline.GATE)
         if timeline.epochs != (Epoch(),):
-            # An always open gate replaces the lost members of a placement group: visits there take no time.
-            open_gate = self._add("nowhere", "osd that is down", Discipline.GATE)
-            self._osds = np.vstack([self._osds, np.full(self._parts, open_gate, np.int32)])
+            self._osds = np.vstack([self._osds, np.full(self._parts, self._nowhere, np.int32)])
         self._place(timeline.epochs)
         if timeline.reshards or timeline.outages:
             table = len(self.placements)
@@ -384,28 +469,28 @@ class Stations:
         """Add slowdowns: of drives, of commits if the log is on the drive, of cores and NICs; and rebuilding."""
         if not self.spec.faults:
             return
-        slow, of_drive = self.timeline.slow, self.spec.hosts.osds_per_drive
-        drive, kv, latency = (
-            self._osds[: self.spec.osds, self._names.index(part)] for part in ("drive", "kv", "latency")
-        )
+        slow, of_drive, osds = self.timeline.slow, self.spec.hosts.osds_per_drive, self.layout.data_osds
+        drive, kv, latency = (self._osds[:osds, self._names.index(part)] for part in ("drive", "kv", "latency"))
         for number in sorted({slowdown[0] for slowdown in slow}):
             osd = number * of_drive
-            name, indices = f"osd {osd} latency", (*divmod(osd, self.spec.osds_per_host), "latency")
+            host, in_host = self.layout.place(osd)
+            name, indices = f"{self.layout.named(f'osd {osd}', host)} latency", (host, in_host, "latency")
             latency[osd : osd + of_drive] = self._add(name, "drive", Discipline.INFINITE_SERVER, indices=indices)
         rebuilding = tuple((osd // of_drive, at, end, speed) for osd, at, end, speed in self.timeline.rebuilding)
         self.scenario += speeds(slow + rebuilding, drive[::of_drive].tolist())
         self.scenario += speeds(slow, latency[::of_drive].tolist())
-        if self.spec.db is None:
-            for osd in range(of_drive):
-                self.scenario += speeds(slow, kv[osd::of_drive].tolist())
-        osds, cores = self.spec.osds_per_host, self.timeline.cores
+        without_db = {number for number, part in enumerate(self.spec.host_groups.values()) if part.db is None}
+        commits = [each for each in slow if self.layout.group_of_osd[each[0] * of_drive] in without_db]
+        for osd in range(of_drive):
+            self.scenario += speeds(commits, kv[osd::of_drive].tolist())
+        cores = self.timeline.cores
         self.scenario += speeds(cores, self.host_cpus)
         for part in ("up", "down", "cluster_up", "cluster_down"):
             if part in self._names:
-                stations = self._osds[: self.spec.osds : osds, self._names.index(part)]
+                stations = self._of_hosts[:, self._names.index(part)]
                 self.scenario += speeds(self.timeline.links, stations.tolist())
         if self.spec.collocated and not self.spec.shares_cores:
-            count, hosts = self.spec.gateways.count, self.spec.hosts.count
+            count, hosts = self.spec.gateways.count, self.spec.host_count
             collocated = [
                 (g, start, end, speed) for host, start, end, speed in cores for g in range(host, count, hosts)
             ]
@@ -426,7 +511,8 @@ class Stations:
 
         self._tables = [table(DATA, self._data_columns(), [self._data_block(epoch) for epoch in maps])]
         if self.spec.access.via_gateways:
-            osds = numbered("index osd", self.spec.index_replicas, self._names)
+            replicas = range(self.spec.index_replicas)
+            osds = [name for member in replicas for name in self._columns_of("index osd", member)]
             self._tables.append(table(INDEX, [("shard",), *osds], [self._index_block(epoch) for epoch in maps]))
         self.placements: tuple[Table, ...] = tuple(table.stations for table in self._tables)
         for number, each in enumerate(self._tables if names else ()):

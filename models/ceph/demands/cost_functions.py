@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,6 +10,8 @@ from typing import Literal
 
 import numpy as np
 
+from models.ceph.cluster.placement_rows import PlacementRows
+from models.ceph.cpu import scaled
 from models.ceph.demands.disk_load import DiskLoad
 from models.ceph.demands.state import ClusterState, StateInputs, state_at
 from models.ceph.mechanisms.bluestore import (
@@ -19,6 +22,7 @@ from models.ceph.mechanisms.bluestore import (
 )
 from models.ceph.mechanisms.bucket_index import entries_per_shard
 from models.ceph.mechanisms.compaction import bursts
+from models.ceph.mechanisms.crush import NO_OSD
 from models.ceph.mechanisms.encryption import SECURE_S_PER_BYTE, gateway_work
 from models.ceph.mechanisms.fragmentation import mean_extents
 from models.ceph.mechanisms.redundancy import stripes
@@ -55,12 +59,56 @@ class DeviceAccess:
 class CostFunctions:
     """Derives the demands; `object_bytes` is the mean size of written and stored objects.
 
-    The load of hard disks by a Trace is `load`; the default is one of many writes and no reads.
+    The load of hard disks by a Trace is `load`; the default is one of many writes and no reads. If hosts differ, the
+    demands of OSDs are those of their groups, and the state is that of the fullest one.
+
+    Attributes:
+        osds: number of OSDs such as these that would have all data.
+        index_osds: number of OSDs that have all bucket indexes, and nothing else; 0: there are none.
+        group: name of the group of hosts that the OSDs are on; empty: of all.
     """
 
-    def __init__(self, spec: CephSpec, object_bytes: float, load: DiskLoad = DiskLoad()):  # noqa: B008  # immutable
-        self.spec, self.object_bytes, self.load = spec, object_bytes, load
+    def __init__(
+        self,
+        spec: CephSpec,
+        object_bytes: float,
+        load: DiskLoad = DiskLoad(),  # noqa: B008  # immutable
+        *,
+        osds: float | None = None,
+        index_osds: int | None = None,
+        group: str = "",
+    ):
+        self.spec, self.object_bytes, self.load, self.group = spec, object_bytes, load, group
+        self.osds = spec.osds if osds is None else osds
+        if index_osds is None:
+            index_osds = sum(part.hosts.count * part.index_osds_per_host for part in spec.host_groups.values())
+        self.index_osds = index_osds
         self.is_filestore = spec.osd.backend == "filestore"
+
+    @cached_property
+    def of_groups(self) -> tuple[CostFunctions, ...]:
+        """Those of the OSDs of each group of hosts; itself, if hosts are equal."""
+        spec = self.spec
+        if not spec.hosts.groups:
+            return (self,)
+        rows, layout = PlacementRows(spec), spec.layout
+        groups = rows.data()
+        of_osd = np.bincount(groups[groups != NO_OSD], minlength=layout.data_osds)
+        of_each = np.bincount(layout.group_of_osd[: layout.data_osds], weights=of_osd)
+        found = []
+        for number, (name, part) in enumerate(spec.host_groups.items()):
+            mean = float(of_each[number]) / (layout.hosts[number] * layout.osds[number])
+            at_speed = scaled(part, spec.hosts.cores.speed / part.hosts.cores.speed)
+            osds = groups.size / mean if mean else math.inf
+            found.append(
+                CostFunctions(at_speed, self.object_bytes, self.load, osds=osds, index_osds=self.index_osds, group=name)
+            )
+        return tuple(found)
+
+    @cached_property
+    def fullest(self) -> CostFunctions:
+        """Those of the group whose OSDs are the fullest; itself, if hosts are equal."""
+        return max(self.of_groups, key=lambda costs: costs.state.fill_fraction)
 
     @cached_property
     def bluestore(self) -> BlueStoreSettings:
@@ -83,7 +131,7 @@ class CostFunctions:
             shards_per_object=float(chunks.total() * spec.pools.data.width),
             allocated_bytes_per_shard=allocated / chunks.total(),
             alloc_unit_bytes=self.bluestore.min_alloc_bytes,
-            osds=spec.osds,
+            osds=self.osds,
             device_bytes=spec.device.capacity / spec.hosts.osds_per_drive,
             db_bytes=float(spec.db.size) if spec.db else 0.0,
             rocks=self.rocksdb,
@@ -104,6 +152,8 @@ class CostFunctions:
     @cached_property
     def state(self) -> ClusterState:
         """The state of the cluster with the objects that it holds."""
+        if self.spec.hosts.groups:
+            return self.fullest.state
         return state_at(self.state_inputs, self.spec.stored.objects)
 
     @cached_property
@@ -163,7 +213,7 @@ class CostFunctions:
 
     @property
     def _file_lookups(self) -> float:
-        groups = max(1, self.spec.pools.pg_num * self.spec.pools.data.width // self.spec.osds)
+        groups = max(1, int(self.spec.pools.pg_num * self.spec.pools.data.width // self.osds))
         return self.spec.filestore.metadata_reads_per_open(self.state.shard_objects, groups)
 
     def _lookups(self, slow: float, fast: float = 0.0) -> tuple[DeviceAccess, ...]:
@@ -286,7 +336,7 @@ class CostFunctions:
         mean_s = random_fraction * apart_s + (1 - random_fraction) * in_a_row_s
         if self.is_filestore:
             block_s = deferred_write_s(self.deferred_limit, 4096, curve, disk.span, disk.turn_s, per_byte_s)
-            each = self.spec.pools.data.width / self.spec.osds
+            each = self.spec.pools.data.width / self.osds
             files, existing = self.load.written_objects * each, self.load.covered
             mean_s = self.spec.filestore.flushed(mean_s, block_s, files, existing)
         return ServiceDemand(constant=mean_s, distribution=Lognormal(cv=0.5))  # spread assumed

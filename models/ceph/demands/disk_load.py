@@ -52,10 +52,12 @@ class DiskLoad:
 
 def disk_queue(spec: CephSpec, trace: Trace) -> HddQueue:
     """Return the queues of the hard disks; deep ones if requests only look objects up."""
-    accesses = _accesses(spec, trace)
-    drives = spec.hosts.count * spec.hosts.drives
+    accesses, parts = _accesses(spec, trace), list(spec.host_groups.values())
+    # Of disks and flash in one pool, accesses wait at the disks.
+    disks = [part for part in parts if part.device.rotational] or parts
+    drives = sum(part.hosts.count * part.hosts.drives for part in disks)
     waiting = of_clients(trace, accesses, drives) if accesses.any() else math.inf
-    return HddQueue(spec.device.disk, spec.osd.read_depth, waiting)
+    return HddQueue(disks[0].device.disk, spec.osd.read_depth, waiting)
 
 
 def disk_load(spec: CephSpec, trace: Trace, waiting: float) -> DiskLoad:

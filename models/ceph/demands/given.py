@@ -34,6 +34,8 @@ def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
     changing = set(ops_that("changes"))
     has_reads, has_writes = set(worked(ops)) - changing, set(ops) & changing
     works_itself = bool(spec.faults or spec.background.loads)  # recovery, for one, writes
+    parts = spec.host_groups.values()
+    disks = any(part.device.rotational for part in parts)
     without_effect = {
         "gateways": not spec.access.via_gateways,
         "proxy": not spec.access.via_gateways,
@@ -42,12 +44,16 @@ def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
         "gateways.nic": spec.collocated,
         "gateways.cores": spec.shares_cores,
         "gateways.scales_to": spec.shares_cores or spec.gateways.cores.count <= _scales_to(spec),
-        "hosts.cores.thread_gain": spec.hosts.cores.threads_per_core == 1,
+        "hosts.cores.thread_gain": all(part.hosts.cores.threads_per_core == 1 for part in parts),
+        **_of_groups(spec),
         "gateways.cache": not spec.gateways.cache.present,
         "gateways.key_request": not spec.gateways.sse,
-        "osd.read_depth": not spec.device.rotational,
-        "osd.random_write_fraction": not (spec.device.rotational and has_writes),
-        "osd.contention": spec.osd_cores <= spec.osds_per_host + spec.index_osds_per_host,
+        "osd.read_depth": not disks,
+        "osd.random_write_fraction": not (disks and has_writes),
+        "osd.contention": all(
+            part.hosts.cores.count - spec.gateway_cores_on_host <= part.osds_per_host + part.index_osds_per_host
+            for part in parts
+        ),
         "device.write": not has_writes and not works_itself,
         "device.write_latency": not has_writes and not works_itself,
         "osd.cache": not (spec.osd.cache.present or spec.osd.cache.hit_ratio),
@@ -66,3 +72,13 @@ def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
         "osd.commit_member": not has_writes,
     }
     return [*spec.client.unused(), *(path for path, is_unused in without_effect.items() if is_unused)]
+
+
+def _of_groups(spec: CephSpec) -> dict[str, bool]:
+    """Return whether all groups of hosts have values of their own, by the path of the value that has no effect then."""
+    groups = spec.hosts.groups.values()
+    if not groups:
+        return {}
+    own = ("count", "drives", "cores", "nic", "cluster_nic")
+    paths = {f"hosts.{name}": name for name in own} | {"device": "device"}
+    return {path: all(getattr(group, name) is not None for group in groups) for path, name in paths.items()}

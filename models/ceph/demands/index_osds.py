@@ -19,9 +19,10 @@ def of_index(costs: CostFunctions) -> CostFunctions:
         "device": spec.index.device,
         "db": None,
         "index": None,
-        "hosts": spec.hosts.model_copy(update={"drives": spec.index.drives, "osds_per_drive": 1}),
+        "hosts": spec.hosts.model_copy(update={"drives": spec.index.drives, "osds_per_drive": 1, "groups": {}}),
         "osd": spec.osd.model_copy(update={"device_class": None}),
         "pools": spec.pools.model_copy(update={"data": Protection(replicas=spec.index_replicas)}),
         "rocksdb": spec.rocksdb.model_copy(update={"metadata_bytes_per_object": INDEX_ENTRY_BYTES}),
     }
-    return CostFunctions(spec.model_copy(update=changed), 0.0, costs.load)
+    index = spec.model_copy(update=changed)
+    return CostFunctions(index, 0.0, costs.load, osds=costs.index_osds, group=costs.group)

@@ -40,7 +40,8 @@ class StateInputs:
     allocated_bytes_per_shard: float
     alloc_unit_bytes: int
     """min_alloc_size"""
-    osds: int
+    osds: float
+    """number of OSDs such as this one that would have all data"""
     device_bytes: float
     """the data device of an OSD"""
     db_bytes: float

@@ -39,11 +39,25 @@ def _recovers(spec: CephSpec, event: OsdDown | HostDown) -> str:
     )
 
 
+def _first_osds(spec: CephSpec) -> dict[str, int]:
+    """Return the first OSD of each group of hosts."""
+    firsts = spec.layout.first_osd
+    return {group: int(firsts[host]) for group, host in _first_hosts(spec).items()}
+
+
+def _first_hosts(spec: CephSpec) -> dict[str, int]:
+    """Return the first host of each group."""
+    if not spec.hosts.groups:
+        return {}
+    layout = spec.layout
+    return {name: int((layout.group_of_host == number).argmax()) for number, name in enumerate(layout.groups)}
+
+
 _REDISPATCH = ({"gateways.redispatch": True},)
 """The load balancer sends refused requests to another gateway."""
 
 FAULTS = {
-    "drive": FaultKind("osd_down", "outage", "osd", settled={"peering": 0.0}, note=_recovers),
+    "drive": FaultKind("osd_down", "outage", "osd", settled={"peering": 0.0}, note=_recovers, groups=_first_osds),
     "host": FaultKind(
         "host_down",
         "outage",
@@ -52,6 +66,7 @@ FAULTS = {
         settled={"peering": 0.0, "gateways_detected_after": 0.0},
         helps=_REDISPATCH,
         note=_recovers,
+        groups=_first_hosts,
     ),
     "gateway": FaultKind(
         "gateway_down",
@@ -62,6 +77,6 @@ FAULTS = {
         helps=_REDISPATCH,
         note=_unnoticed,
     ),
-    "slow-drive": FaultKind("slow_drive", "slow", "osd"),
+    "slow-drive": FaultKind("slow_drive", "slow", "osd", groups=_first_osds),
     "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),
 }

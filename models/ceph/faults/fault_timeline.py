@@ -70,11 +70,11 @@ def fault_timeline(spec: CephSpec, costs: CostFunctions) -> FaultTimeline:
                     back_at=fault.back_at,
                     detected_after=fault.gateways_detected_after,
                 )
-                for g in range(fault.host, spec.gateways.count, spec.hosts.count)
+                for g in range(fault.host, spec.gateways.count, spec.host_count)
             ]
         if isinstance(fault, SlowDrive):
             slow.append((fault.osd // spec.hosts.osds_per_drive, fault.at, fault.end_s, fault.speed))
-    neighbours = slow_parts(spec.faults, spec.hosts.drives)
+    neighbours = slow_parts(spec.faults, (spec.layout.first_osd // spec.hosts.osds_per_drive).tolist())
     return FaultTimeline(
         _reshards(spec, costs.commit.constant), tuple(outages), tuple(gateways), (*slow, *neighbours.shared_drives),
         tuple(rebuilding), tuple(neighbours.cores), tuple(neighbours.links),

@@ -6,7 +6,7 @@ index pool are left out.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +38,8 @@ def failed_osds(fault: OsdDown | HostDown, spec: CephSpec) -> frozenset[int]:
     """Return the OSDs that fail."""
     if isinstance(fault, OsdDown):
         return frozenset([fault.osd])
-    osds, own = spec.osds_per_host, spec.index_osds_per_host
-    of_index = range(spec.osds + fault.host * own, spec.osds + (fault.host + 1) * own)
-    return frozenset([*range(fault.host * osds, (fault.host + 1) * osds), *of_index])
+    layout = spec.layout
+    return frozenset([*layout.osds_on(fault.host), *layout.index_osds_on(fault.host)])
 
 
 def missed_writes(fault: OsdDown | HostDown, spec: CephSpec) -> float:
@@ -70,7 +69,7 @@ def rebuilding(lost: frozenset[int], spec: CephSpec, costs: CostFunctions, rows:
     """Return the work of rebuilding all chunks of lost OSDs on others."""
     groups = rows.data()
     chunks = spec.stored.objects * _chunks_per_object(spec, costs) / len(groups)
-    return rebuilding_s(groups, rows.data(lost), lost, spec.pools.data, chunks, _access_s(costs), spec.osds)
+    return rebuilding_s(groups, rows.data(lost), lost, spec.pools.data, chunks, _access_s(costs))
 
 
 def returning(
@@ -85,19 +84,28 @@ def returning(
     if spec.access.overwrites and spec.stored.objects:
         written = min(written, spec.stored.objects)
     chunks = written * _chunks_per_object(spec, costs) / len(groups)
-    drive_s, moved = rebuilding_s(groups, groups, back, protection, chunks, _access_s(costs), spec.osds)
+    drive_s, moved = rebuilding_s(groups, groups, back, protection, chunks, _access_s(costs))
     if is_backfill(written, spec):
         with_missing = groups[np.isin(groups, list(back)).any(axis=1)]
         compared = np.bincount(with_missing[with_missing != NO_OSD], minlength=spec.osds)
         stored = spec.stored.objects * _chunks_per_object(spec, costs) / len(groups)
-        drive_s = drive_s + compared * stored * _lookup_s(costs)
+        drive_s = drive_s + compared * stored * _of_osds(costs, _lookup_s)
     return drive_s, moved
 
 
 def duration_s(work: RecoveryWork, spec: CephSpec, costs: CostFunctions) -> float:
     """Return how long OSDs move data during client load."""
-    media = ("hybrid" if spec.db else "hdd") if spec.defaults_of_hdd else "ssd"
-    return recovery_s(*work, spec.release, media, costs.is_filestore)
+    drive_s, moved = work
+    group = spec.layout.group_of_osd[: len(drive_s)]
+    took_s = [
+        recovery_s(drive_s[group == number], moved[group == number], spec.release, _media(part), costs.is_filestore)
+        for number, part in enumerate(spec.host_groups.values())
+    ]
+    return max(took_s)
+
+
+def _media(spec: CephSpec) -> str:
+    return ("hybrid" if spec.db else "hdd") if spec.defaults_of_hdd else "ssd"
 
 
 def slowdowns(work: RecoveryWork, start_s: float, took_s: float) -> list[Slowdown]:
@@ -110,7 +118,19 @@ def _chunks_per_object(spec: CephSpec, costs: CostFunctions) -> float:
     return costs.state_inputs.shards_per_object / spec.pools.data.width
 
 
-def _access_s(costs: CostFunctions) -> tuple[float, float]:
+def _of_osds(costs: CostFunctions, of: Callable[[CostFunctions], float]) -> NDArray[np.float64]:
+    """Return a figure of each OSD with data, which follows from the costs of its group, shape (osds,)."""
+    layout = costs.spec.layout
+    of_groups = np.array([of(each) for each in costs.of_groups])
+    return np.asarray(of_groups[layout.group_of_osd[: layout.data_osds]])
+
+
+def _access_s(costs: CostFunctions) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the time of each OSD's drive for reading a stored chunk, and for writing it, each of shape (osds,)."""
+    return _of_osds(costs, lambda each: _chunk_s(each)[0]), _of_osds(costs, lambda each: _chunk_s(each)[1])
+
+
+def _chunk_s(costs: CostFunctions) -> tuple[float, float]:
     """Return a drive's time for reading a stored chunk, and for writing it."""
     device, size = costs.drive, np.array([round(costs.state_inputs.allocated_bytes_per_shard)])
     read_s, write_s = (float(demand.mean_s(size)[0]) / device.queue_depth for demand in (device.read, device.write))
@@ -128,7 +148,7 @@ def _lookup_s(costs: CostFunctions) -> float:
 
 def rebuilding_s(
     placed: Osds, after: Osds, lost: Collection[int], protection: Protection, chunks: float,
-    access_s: tuple[float, float], osds: int,
+    access_s: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
     """Return the drive time for rebuilding the chunks of lost OSDs.
 
@@ -137,12 +157,12 @@ def rebuilding_s(
         lost: the lost OSDs.
         protection: that of the pool.
         chunks: number of chunks of a placement group on each of its OSDs.
-        access_s: a drive's time for reading a chunk, and for writing one.
-        osds: number of OSDs.
+        access_s: time of each OSD's drive for reading a chunk, and for writing one, each of shape (osds,).
 
     Returns:
         drive time in s, and number of chunks moved, of each OSD, shape (osds,).
     """
+    osds = len(access_s[0])
     rebuilt = np.isin(placed, list(lost)) & (after != NO_OSD)
     sources = acting(placed[rebuilt.any(axis=1)], lost)[:, : protection.data_shards]
     reads = np.bincount(sources[sources != NO_OSD], minlength=osds) * chunks

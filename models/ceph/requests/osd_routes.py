@@ -6,7 +6,7 @@ chunks as there are data chunks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from models.ceph.cluster.placement_rows import Pool
 from models.ceph.cluster.stations import Osd, Stations
 from models.ceph.demands.cost_functions import CostFunctions, DeviceAccess, of_size
-from models.ceph.demands.index_osds import of_index
+from models.ceph.requests.by_group import OsdGroups
 from models.ceph.requests.transfers import Transfers
 from models.ceph.spec.spec import CephSpec
 from models.network.route import Chance, words
@@ -48,7 +48,7 @@ class Kind:
     """The common properties of requests with the same route, and of their RADOS objects.
 
     Attributes:
-        deferred: whether chunks are small enough to be written after the commit.
+        deferred: whether chunks are small enough to be written after the commit, on OSDs of each group of hosts.
         chunk_bytes: bytes of a chunk, for demands that do not follow from the size of each request.
         parts: mean number of chunks that the bytes of a RADOS object fill; an erasure code may pad them to more.
         cached: whether the OSDs have the data in memory.
@@ -61,7 +61,7 @@ class Kind:
     """
 
     op: Op
-    deferred: bool = False
+    deferred: tuple[bool, ...] = (False,)
     chunk_bytes: int = 0
     parts: float = 1.0
     cached: bool = False
@@ -84,11 +84,17 @@ class Kind:
             self.cut,
             f"of {1 + self.tail} RADOS objects" * (self.tail > 0),
             "by reference" * self.shares,
-            "deferred" * self.deferred,
+            self._deferred_text,
             "cached" * self.cached,
             "cached at gateway" * self.at_gateway,
             "held until acknowledged" * self.held,
         )
+
+    @property
+    def _deferred_text(self) -> str:
+        if all(self.deferred) or not any(self.deferred):
+            return "deferred" * any(self.deferred)
+        return f"deferred by groups {', '.join(str(k) for k, is_late in enumerate(self.deferred) if is_late)}"
 
 
 class OsdRoutes:
@@ -100,11 +106,7 @@ class OsdRoutes:
         self.width, self.data_shards, self.is_ec = data.width, data.data_shards, data.is_ec
         self.hop = visit(stations.latency, ServiceDemand(constant=spec.network.latency))
         self.net = Transfers(spec, costs, stations)
-        self.index_costs = of_index(costs)
-
-    def costs_of(self, osd: Osd) -> CostFunctions:
-        """Return the cost functions of an OSD, which may have only bucket indexes."""
-        return self.costs if osd.is_of_data else self.index_costs
+        self.groups = OsdGroups(costs)
 
     def _read(self, kind: Kind) -> Stages:
         """The OSDs read a RADOS object and send it."""
@@ -113,7 +115,7 @@ class OsdRoutes:
     def _read_replica(self, kind: Kind) -> Step:
         """The primary reads a RADOS object and sends it."""
         osd, parts = self.at.osd(0), kind.parts
-        read = self._work(osd, self._read_cpu(kind, parts), ties=True)
+        read = self._work(osd, lambda costs: self._read_cpu(costs, kind, parts), ties=True)
         dma = self.net.dma(osd, self._from_drive(kind) / parts + self.net.remote_to_osds)
         found = self._by_worker(osd, 1, read, self._fetch(osd, kind, parts))
         return self._with_token(self._go("data"), found, dma, self._to_gateway(osd))
@@ -132,12 +134,12 @@ class OsdRoutes:
         held = hold(osd.threads, locked)
         if not held:
             return ()
-        messages = self.costs.messages(2 * requests)
-        return (self._work(osd, messages) if messages.takes_time else ()) + held
+        sent = self.costs.messages(2 * requests).takes_time
+        return (self._work(osd, lambda costs: costs.messages(2 * requests)) if sent else ()) + held
 
-    def _work(self, osd: Osd, demand: ServiceDemand, *, ties: bool = False) -> Step:
+    def _work(self, osd: Osd, demand: Callable[[CostFunctions], ServiceDemand], *, ties: bool = False) -> Step:
         """An OSD's threads use a core, of those that they can use if the host has other work."""
-        used = visit(osd.cpu, demand, ties=ties)
+        used = self.groups.each(osd, lambda at, costs: visit(at.cpu, demand(costs), ties=ties))
         return hold(osd.cores, used) if self.spec.osds_share_cores else used
 
     def _go(self, pool: Pool, writes: bool = False) -> Step:
@@ -150,10 +152,11 @@ class OsdRoutes:
         members = range(self.width if self.spec.pools.fast_read else needed)
         if needed < self.data_shards:  # seldom the primary's own
             members = range(1, needed + 1)
-        begin, requests = self.spec.osd.read.without_bytes, 1 + sum(member > 0 for member in members)
+        requests = 1 + sum(member > 0 for member in members)
         taken, returned = self._read_tokens()
         primary = self.at.osd(0)
-        start = taken + self._go("data") + self._by_worker(primary, requests, self._work(primary, begin, ties=True))
+        begin = self._work(primary, lambda costs: costs.spec.osd.read.without_bytes, ties=True)
+        start = taken + self._go("data") + self._by_worker(primary, requests, begin)
         transferred = 1 + (len(members) - 2) / kind.parts  # apart from a chunk of its own
         fetch = [self._chunk(kind, member, transferred) for member in members]
         decode = self.spec.pools.data.decode(1, self.spec.release)
@@ -174,12 +177,15 @@ class OsdRoutes:
         The primary encrypts or decrypts `transferred` times the bytes of the request in secure mode, too.
         """
         osd, parts = self.at.osd(member), kind.parts
-        read = self._read_cpu(kind, parts)
+
+        def own(costs: CostFunctions) -> ServiceDemand:
+            return _more(self._read_cpu(costs, kind, parts).of_bytes, costs.secure_s * transferred)
+
         if not member:
-            own = _more(read.of_bytes, self.costs.secure_s * transferred)
             return self._by_worker(osd, 0, self._work(osd, own), self._fetch(osd, kind, parts))
         dma = self.net.dma(osd, (self._from_drive(kind) + 1) / parts)
-        found = self._by_worker(osd, 1, self._work(osd, read), self._fetch(osd, kind, parts))
+        read = self._work(osd, lambda costs: self._read_cpu(costs, kind, parts))
+        found = self._by_worker(osd, 1, read, self._fetch(osd, kind, parts))
         return round_trip(self.hop, found, dma) + self.net.cluster(osd, "up", parts)
 
     def _chunks_reached(self, kind: Kind) -> int:
@@ -190,16 +196,23 @@ class OsdRoutes:
 
     def _fetch(self, osd: Osd, kind: Kind, parts: float) -> Step:
         """Read a chunk from its drive, after the database's accesses; from memory if it is cached."""
-        costs = self.costs
-        accesses = costs.metadata_accesses if kind.cached else costs.read_accesses(kind.chunk_bytes)
-        return self._accesses(osd, accesses, parts)
+        cached, chunk_bytes = kind.cached, kind.chunk_bytes
+        return self._accesses(
+            osd, lambda costs: costs.metadata_accesses if cached else costs.read_accesses(chunk_bytes), parts
+        )
 
-    def _read_cpu(self, kind: Kind, parts: float) -> ServiceDemand:
+    @staticmethod
+    def _read_cpu(costs: CostFunctions, kind: Kind, parts: float) -> ServiceDemand:
         """CPU demand of an OSD that reads a chunk, one of `parts` equal parts of the request's bytes."""
-        per_byte_s = self.costs.decompress_s(kind.chunk_bytes) + self.costs.secure_s
-        return _more(self.spec.osd.read, per_byte_s).per_shard(parts)
+        per_byte_s = costs.decompress_s(kind.chunk_bytes) + costs.secure_s
+        return _more(costs.spec.osd.read, per_byte_s).per_shard(parts)
 
-    def _accesses(self, osd: Osd, accesses: tuple[DeviceAccess, ...], parts: float = 1) -> Step:
+    def _accesses(
+        self, osd: Osd, accesses: Callable[[CostFunctions], tuple[DeviceAccess, ...]], parts: float = 1
+    ) -> Step:
+        return self.groups.each(osd, lambda at, costs: self._accessed(at, accesses(costs), parts))
+
+    def _accessed(self, osd: Osd, accesses: tuple[DeviceAccess, ...], parts: float = 1) -> Step:
         return joined(self._access(osd, each, parts) for each in accesses)
 
     def _access(self, osd: Osd, cost: DeviceAccess, parts: float) -> Step:
@@ -210,12 +223,20 @@ class OsdRoutes:
 
     def _deferred_writes(self, kind: Kind) -> list[Step]:
         """The chunks are written to their place after the commit, if they are deferred."""
-        if not kind.deferred:
+        if not any(kind.deferred):
             return []
-        written = self.costs.deferred_write(kind.chunk_bytes)
         wait = () if self.at.batches is None else check(self.at.batches)
-        osds = (self.at.osd(member) for member in range(self.width))
-        return [wait + hold(osd.throttle, access(osd.drive, written)) for osd in osds]
+
+        def later(at: Osd, costs: CostFunctions) -> Step:
+            if not self._defers(kind, costs):
+                return ()
+            return wait + hold(at.throttle, access(at.drive, costs.deferred_write(kind.chunk_bytes)))
+
+        return [self.groups.each(self.at.osd(member), later) for member in range(self.width)]
+
+    def _defers(self, kind: Kind, costs: CostFunctions) -> bool:
+        """Whether OSDs of a group write the chunks of a request after their commit."""
+        return kind.deferred[self.costs.of_groups.index(costs)]
 
     def _write(self, kind: Kind) -> Stages:
         """The primary receives a RADOS object, and its chunks or replicas are committed."""
@@ -224,15 +245,15 @@ class OsdRoutes:
         reached = self._chunks_reached(kind)
         members = [*range(reached), *range(self.data_shards, self.width)] if self.is_ec else [*range(self.width)]
         received_s = self.costs.secure_s
-        write = _more(spec.osd.write, received_s).per_shard(parts)
         encode = spec.pools.data.encode(spec.release).per_byte
         sent = (len(members) - 1) / parts
         requests = len(members) + sum(member > 0 for member in self._kept_chunks(kind, reached))
-        first = _more(spec.osd.write, encode + received_s * (1 + sent))
         primary = self.at.osd(0)
         arrive = self._go("data", writes=True) + self.net.public(primary, "down")
         moved = self.net.remote_to_osds + len(members) / parts  # received, sent to the others, written
-        work = self._by_worker(primary, requests, self._work(primary, first, ties=True))
+        of_primary = encode + received_s * (1 + sent)
+        first = self._work(primary, lambda costs: _more(costs.spec.osd.write, of_primary), ties=True)
+        work = self._by_worker(primary, requests, first)
         committed = []
         for member in members:
             osd = self.at.osd(member)
@@ -240,7 +261,8 @@ class OsdRoutes:
                 committed.append(self._commit(osd, parts, kind))
                 continue
             received = self.net.cluster(osd, "down", parts) + self.net.dma(osd, 2 / parts)
-            committed.append(round_trip(self.hop, received, self._commit(osd, parts, kind, self._work(osd, write))))
+            write = self._work(osd, lambda costs: _more(costs.spec.osd.write, received_s).per_shard(parts))
+            committed.append(round_trip(self.hop, received, self._commit(osd, parts, kind, write)))
         sent_to_primary = in_series(arrive, self.net.dma(primary, moved), work)
         return sent_to_primary + self._old_chunks(kind, reached) + fan_out(committed) + in_series(self.hop)
 
@@ -276,25 +298,38 @@ class OsdRoutes:
         A deferred one queues behind earlier deferred writes but keeps none of their tokens: it would hold the token
         until the slowest member has committed, and two writes could wait for each other forever.
         """
-        compress = ServiceDemand(per_byte=self.costs.compress_s(kind.chunk_bytes)).per_shard(parts)
-        packed = self._work(osd, compress) if compress.takes_time else ()
-        lookups = self._accesses(osd, self.costs.target_accesses)
+        compress = any(costs.compress_s(kind.chunk_bytes) for costs in self.costs.of_groups)
+        packed = self._work(osd, lambda costs: self._compress(costs, kind, parts)) if compress else ()
+        lookups = self._accesses(osd, lambda costs: costs.target_accesses)
         prepared = self._by_worker(osd, 1 if work else 0, work, packed, lookups)
-        if kind.deferred:
-            turn = acquire(osd.throttle) + release(osd.throttle)
-            return prepared + turn + self._log(osd, kind.chunk_bytes)
-        data = (self.costs.write_access(kind.chunk_bytes),) if kind.chunk_bytes else ()
-        return prepared + self._accesses(osd, data, parts) + self._log(osd, flushes=bool(data))
 
-    def _log(self, osd: Osd, chunk_bytes: int = 0, flushes: bool = False) -> Step:
+        def durable(at: Osd, costs: CostFunctions) -> Step:
+            if self._defers(kind, costs):
+                turn = acquire(at.throttle) + release(at.throttle)
+                return turn + self._logged(at, costs, kind.chunk_bytes)
+            data = (costs.write_access(kind.chunk_bytes),) if kind.chunk_bytes else ()
+            return self._accessed(at, data, parts) + self._logged(at, costs, flushes=bool(data))
+
+        return prepared + self.groups.each(osd, durable)
+
+    @staticmethod
+    def _compress(costs: CostFunctions, kind: Kind, parts: float) -> ServiceDemand:
+        """CPU demand of an OSD that compresses a chunk, one of `parts` equal parts of the request's bytes."""
+        return ServiceDemand(per_byte=costs.compress_s(kind.chunk_bytes)).per_shard(parts)
+
+    def _log(self, osd: Osd) -> Step:
+        """A commit of metadata to the log of an OSD."""
+        return self.groups.each(osd, self._logged)
+
+    @staticmethod
+    def _logged(osd: Osd, costs: CostFunctions, chunk_bytes: int = 0, flushes: bool = False) -> Step:
         """A commit of RocksDB's log, or of FileStore's journal, after a flush of the data that were just written."""
-        costs = self.costs_of(osd)
         written = use(osd.db if costs.spec.db else osd.drive, costs.log_write(chunk_bytes))
         return written + commit(osd.kv, costs.commit, flushes=flushes)
 
     def _compactions(self) -> list[Step]:
         """Compaction I/O on the data devices caused by the metadata of a write."""
-        return [self._accesses(self.at.osd(m), self.costs.compaction_accesses) for m in range(self.width)]
+        return [self._accesses(self.at.osd(m), lambda costs: costs.compaction_accesses) for m in range(self.width)]
 
     def _remove(self) -> Stages:
         """The chunks or replicas of a RADOS object are removed."""
@@ -305,16 +340,17 @@ class OsdRoutes:
         branches = []
         for member in range(self.width):
             osd = self.at.osd(member)
-            write, lookups = self.spec.osd.write.without_bytes, self._accesses(osd, self.costs.metadata_accesses)
-            work = self._by_worker(osd, 1 if member else self.width, self._work(osd, write), lookups)
+            lookups = self._accesses(osd, lambda costs: costs.metadata_accesses)
+            write = self._work(osd, lambda costs: costs.spec.osd.write.without_bytes)
+            work = self._by_worker(osd, 1 if member else self.width, write, lookups)
             branches.append(round_trip(self.hop if member else (), work, self._log(osd)))
         return branches
 
     def _stat(self) -> Stages:
         """The primary returns the attributes of a RADOS object."""
         osd = self.at.osd(0)
-        read = self._work(osd, self.spec.osd.read.without_bytes, ties=True)
-        found = self._by_worker(osd, 1, read, self._accesses(osd, self.costs.metadata_accesses))
+        read = self._work(osd, lambda costs: costs.spec.osd.read.without_bytes, ties=True)
+        found = self._by_worker(osd, 1, read, self._accesses(osd, lambda costs: costs.metadata_accesses))
         return in_series(self._go("data"), found, self.hop)
 
     def _to_gateway(self, osd: Osd) -> Step:

@@ -111,7 +111,8 @@ class MysqlRoutes(DirectRoutes):
         database = self.spec.access
         assert isinstance(database, Mysql)
         log_bytes = database.log_write
-        log = replace(kind, deferred=self.costs.is_deferred(log_bytes), chunk_bytes=log_bytes)
+        deferred = tuple(costs.is_deferred(log_bytes) for costs in self.costs.of_groups)
+        log = replace(kind, deferred=deferred, chunk_bytes=log_bytes)
         page = self._sub_route("PUT", "read of a page", in_series(self._read_replica(kind) + self.net.client("down")))
         written = self._sub_route("PUT", "write of a page", self._written(kind))
         logged = self._sub_route("PUT", "write of a log", self._written(log))

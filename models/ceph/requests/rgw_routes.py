@@ -94,7 +94,7 @@ class Routes(OsdRoutes):
         osd, turn = self.at.index_osd(0), acquire(self.at.shard)
         replicas = [self._index_commit(member, looks_up=True) for member in range(1, self.spec.index_replicas)]
         if self.spec.pipelines_index:
-            work = self._index_work(0, turn, self._accesses(osd, self.index_costs.entry_accesses))
+            work = self._index_work(0, turn, self._accesses(osd, lambda costs: costs.entry_accesses))
             commit, end = self._log(osd) + self._turn_over(), self.hop
         else:
             work = self._index_work(0) + turn
@@ -114,7 +114,7 @@ class Routes(OsdRoutes):
     def _index_commit(self, member: int, looks_up: bool) -> Step:
         """One OSD of the index shard commits; the lookup of a new entry precedes."""
         osd = self.at.index_osd(member)
-        lookups = self._accesses(osd, self.index_costs.entry_accesses) if looks_up else ()
+        lookups = self._accesses(osd, lambda costs: costs.entry_accesses) if looks_up else ()
         if not member:
             return self._by_worker(osd, 0, lookups) + self._log(osd)
         return round_trip(self.hop, self._index_work(member, lookups), self._log(osd))
@@ -122,7 +122,8 @@ class Routes(OsdRoutes):
     def _index_work(self, member: int, *lookups: Step) -> Step:
         """An OSD of the index shard prepares a transaction; the primary has messages with the client and all others."""
         osd, requests = self.at.index_osd(member), 1 if member else self.spec.index_replicas
-        return self._by_worker(osd, requests, self._work(osd, self.spec.osd.write.without_bytes), *lookups)
+        work = self._work(osd, lambda costs: costs.spec.osd.write.without_bytes)
+        return self._by_worker(osd, requests, work, *lookups)
 
     def _end_of_write(self, demand: ServiceDemand, later: list[Step]) -> Stages:
         """The gateway's last work and the response; the request does not wait for the index entry or `later`."""
@@ -137,8 +138,8 @@ class Routes(OsdRoutes):
         """Compaction I/O on the drives of the index caused by an entry; with the data, it is part of theirs."""
         if self.spec.index is None:
             return []
-        accesses = self.index_costs.compaction_accesses
-        return [self._accesses(self.at.index_osd(m), accesses) for m in range(self.spec.index_replicas)]
+        osds = [self.at.index_osd(member) for member in range(self.spec.index_replicas)]
+        return [self._accesses(osd, lambda costs: costs.compaction_accesses) for osd in osds]
 
     def _delete(self, kind: Kind) -> Stages:
         """A RADOS object and its index entry are removed."""
@@ -164,8 +165,10 @@ class Routes(OsdRoutes):
 
         `LIST_MAX_AIO` queries are in progress until all are sent: a response is followed by the next query.
         """
-        hosts, shards = self.at.host_cpus, self.spec.buckets.shards
-        queries = [round_trip(self.hop, visit(hosts[n % len(hosts)], self.costs.listed)) for n in range(shards)]
+        hosts, shards, groups = self.at.host_cpus, self.spec.buckets.shards, self.at.layout.group_of_host.tolist()
+        listed = [costs.listed for costs in self.costs.of_groups]
+        asked = [n % len(hosts) for n in range(shards)]
+        queries = [round_trip(self.hop, visit(hosts[h], listed[groups[h]])) for h in asked]
         chains = (joined(queries[first::LIST_MAX_AIO]) for first in range(min(LIST_MAX_AIO, shards)))
         return self._accept("LIST") + fan_out(chains) + self._respond()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from models.ceph.cluster.stations import Osd, Stations
 from models.ceph.demands.cost_functions import CostFunctions
+from models.ceph.requests.by_group import OsdGroups
 from models.ceph.spec.spec import CephSpec
 from models.network.service_demand import NOTHING
 from models.shared.clients import Way
@@ -23,19 +24,29 @@ class Transfers:
 
     def __init__(self, spec: CephSpec, costs: CostFunctions, stations: Stations):
         self._spec, self._costs, self._at = spec, costs, stations
+        self._groups = OsdGroups(costs)
 
     def public(self, osd: Osd, way: Way) -> Step:
         """Return the transfer of all bytes between an OSD and its gateway or client."""
-        demand = self._costs.nic(self._spec.hosts.nic).scaled(self.remote_to_osds)
-        return visit(osd.up if way == "up" else osd.down, demand)
+        remote = self.remote_to_osds
+
+        def sent(at: Osd, costs: CostFunctions) -> Step:
+            return visit(at.up if way == "up" else at.down, costs.nic(costs.spec.hosts.nic).scaled(remote))
+
+        return self._groups.each(osd, sent)
 
     def cluster(self, osd: Osd, way: Way, parts: float) -> Step:
         """Return the transfer of one of `parts` parts of the bytes between two OSDs."""
-        nic = self._spec.hosts.cluster_nic
-        demand = self._costs.nic(nic or self._spec.hosts.nic).scaled(self.remote_between_osds).per_shard(parts)
-        if nic is None:
-            return visit(osd.up if way == "up" else osd.down, demand)
-        return visit(osd.cluster_up if way == "up" else osd.cluster_down, demand)
+        remote = self.remote_between_osds
+
+        def sent(at: Osd, costs: CostFunctions) -> Step:
+            nic = costs.spec.hosts.cluster_nic
+            demand = costs.nic(nic or costs.spec.hosts.nic).scaled(remote).per_shard(parts)
+            if not any(part.hosts.cluster_nic for part in self._spec.host_groups.values()):
+                return visit(at.up if way == "up" else at.down, demand)
+            return visit(at.cluster_up if way == "up" else at.cluster_down, demand)
+
+        return self._groups.each(osd, sent)
 
     def gateway(self, way: Way) -> Step:
         """Return the transfer of all bytes between a gateway and its client, on the gateway's NIC."""
@@ -88,11 +99,11 @@ class Transfers:
         if not spec.client.on_storage_hosts:
             return 1.0
         if not spec.access.via_gateways:
-            return 1 - 1 / spec.hosts.count
+            return 1 - 1 / spec.host_count
         if not spec.collocated:
             return 1.0
-        clients = spec.client.hosts_among(spec.hosts.count)
-        gateways = [g % spec.hosts.count for g in range(spec.gateways.count)]
+        clients = spec.client.hosts_among(spec.host_count)
+        gateways = [g % spec.host_count for g in range(spec.gateways.count)]
         return 1 - sum(gateways.count(host) for host in clients) / (len(clients) * len(gateways))
 
     @property
@@ -101,11 +112,15 @@ class Transfers:
         spec = self._spec
         if spec.pools.failure_domain == "host" or spec.osds == 1:
             return 1.0
-        return (spec.osds - spec.osds_per_host) / (spec.osds - 1)
+        layout = spec.layout
+        elsewhere = sum(
+            hosts * each * (spec.osds - each) for hosts, each in zip(layout.hosts, layout.osds, strict=True)
+        )
+        return elsewhere / (spec.osds * (spec.osds - 1))
 
     @property
     def remote_to_osds(self) -> float:
         """Fraction of the transfers between OSDs and their gateways or clients that leave a host."""
         spec = self._spec
         local = spec.collocated or (spec.client.on_storage_hosts and not spec.access.via_gateways)
-        return 1 - 1 / spec.hosts.count if local else 1.0
+        return 1 - 1 / spec.host_count if local else 1.0

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from models.ceph.mechanisms.redundancy import ProtectionField
 from models.ceph.mechanisms.resharding import Resharding
+from models.ceph.spec.host_groups import HostCores, HostGroup
 from models.devices.devices import PRESETS, DeviceField
 from models.devices.processors import BARE_COUNT, ProcessorCores
 from models.network.service_demand import Demand, ServiceDemand
@@ -22,6 +23,7 @@ from traces.spec.field_notes import Basis, FittedAt, LinkRate, Unit
 from traces.spec.fit_bounds import Fit
 from traces.spec.units import MOST_COUNT, Bytes, BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Lognormal, Strict
+from traces.workload.workload import GroupName
 
 _CPU_SHAPE = Lognormal(cv=0.5)  # assumed
 
@@ -105,16 +107,8 @@ class Links(Link):
         return max(1, round(nic_bytes_per_s * self.payload / rate))
 
 
-class HostCores(ProcessorCores):
-    """The cores of an OSD host."""
-
-    count: Annotated[int, Basis("assumed: one socket", 1, 768)] = Field(
-        32, ge=1, le=MOST_COUNT, description="Number of logical cores of each host; hyper-threads count."
-    )
-
-
 class Hosts(Strict):
-    """The OSD hosts, which are identical."""
+    """The OSD hosts, which are identical but for what their groups say."""
 
     count: MachineCount = Field(3, ge=1, description="Number of OSD hosts, over which the data are distributed.")
     drives: Annotated[int, Basis("assumed: a small cluster", 1, 106)] = Field(
@@ -141,6 +135,11 @@ class Hosts(Strict):
         ge=0,
         description="Bytes per second that NICs and drives of a host move to and from its memory (DMA), in both "
         "directions together; 0: no limit.",
+    )
+    groups: dict[GroupName, HostGroup] = Field(
+        {},
+        description="Groups of equal hosts by name, if hosts or their drives differ; what a group does not say is as "
+        "in `hosts` and `device`. Hosts are numbered group by group, in this order.",
     )
 
 

@@ -14,6 +14,7 @@ from models.ceph.mechanisms.osd_threads import Workers
 from models.ceph.mechanisms.releases import Release, since
 from models.ceph.mechanisms.rocksdb import RocksDb
 from models.ceph.spec.access import S3, AccessPath
+from models.ceph.spec.host_groups import HostGroup, Layout, crush_weight
 from models.ceph.spec.sections import (
     ASSUMED_NVME,
     Buckets,
@@ -55,7 +56,7 @@ class CephSpec(StoreSpec):
         "absent: clients reach the gateways directly.",
     )
     gateways: Gateways = Field(Gateways(), description="RADOS gateways: number, placement, cores, CPU times, limits.")
-    hosts: Hosts = Field(Hosts(), description="OSD hosts: number, drives, cores, NICs.")
+    hosts: Hosts = Field(Hosts(), description="OSD hosts: number, drives, cores, NICs, and groups that differ.")
     osd: Osd = Field(Osd(), description="OSD daemons: CPU times, memory, order of accesses to hard disks.")
     device: Annotated[DeviceField, ASSUMED_NVME] = Field(
         PRESETS["nvme"], description="Data device of each OSD: the name of a preset, or its figures."
@@ -78,18 +79,61 @@ class CephSpec(StoreSpec):
 
     @property
     def osds(self) -> int:
-        """Number of OSDs of the cluster."""
+        """Number of OSDs of the cluster that have data."""
+        if self.hosts.groups:
+            return sum(part.hosts.count * part.osds_per_host for part in self.host_groups.values())
         return self.hosts.count * self.osds_per_host
 
     @property
+    def host_count(self) -> int:
+        """Number of OSD hosts of the cluster."""
+        if self.hosts.groups:
+            return sum(part.hosts.count for part in self.host_groups.values())
+        return self.hosts.count
+
+    @property
     def osds_per_host(self) -> int:
-        """Number of OSDs of a host."""
+        """Number of OSDs of a host, of those that are equal."""
         return self.hosts.drives * self.hosts.osds_per_drive
 
     @property
     def index_osds_per_host(self) -> int:
-        """Number of OSDs of a host that have only bucket indexes."""
+        """Number of OSDs of a host that have only bucket indexes, of hosts that are equal."""
         return self.index.drives if self.index else 0
+
+    @property
+    def host_groups(self) -> dict[str, CephSpec]:
+        """The spec with the hosts of each group alone, by its name; itself, without a name, if hosts are equal."""
+        groups = self.hosts.groups
+        return {name: self._with_hosts(group) for name, group in groups.items()} if groups else {"": self}
+
+    def _with_hosts(self, group: HostGroup) -> CephSpec:
+        own = {name: getattr(group, name) for name in ("count", "drives", "cores", "nic", "cluster_nic")}
+        given = {name: value for name, value in own.items() if value is not None}
+        index = self.index
+        if index is not None and group.index_drives is not None:
+            index = index.model_copy(update={"drives": group.index_drives}) if group.index_drives else None
+        changed = {
+            "hosts": self.hosts.model_copy(update={**given, "groups": {}}),
+            "device": self.device if group.device is None else group.device,
+            "db": self.db if group.with_db else None,
+            "index": index,
+        }
+        return self.model_copy(update=changed)
+
+    @property
+    def layout(self) -> Layout:
+        """Where the hosts and OSDs are."""
+        groups = self.host_groups
+        weights = [
+            crush_weight(group, groups[name].device.capacity, self.hosts.osds_per_drive)
+            for name, group in self.hosts.groups.items()
+        ]
+        return Layout(
+            tuple(groups), tuple(part.hosts.count for part in groups.values()),
+            tuple(part.osds_per_host for part in groups.values()),
+            tuple(part.index_osds_per_host for part in groups.values()), tuple(weights) or None,
+        )  # fmt: skip
 
     @property
     def collocated(self) -> bool:
@@ -109,8 +153,13 @@ class CephSpec(StoreSpec):
     @property
     def osd_cores(self) -> int:
         """Number of cores of a host that its OSDs have."""
+        return self.hosts.cores.count - self.gateway_cores_on_host
+
+    @property
+    def gateway_cores_on_host(self) -> int:
+        """Number of cores of a host that its gateways have alone."""
         own = self.collocated and not self.shares_cores
-        return self.hosts.cores.count - (self.gateways_per_host * self.gateways.cores.count if own else 0)
+        return self.gateways_per_host * self.gateways.cores.count if own else 0
 
     @property
     def gateway_cores(self) -> ProcessorCores:
@@ -120,7 +169,7 @@ class CephSpec(StoreSpec):
     @property
     def gateway_hosts(self) -> int:
         """Number of hosts with gateways."""
-        return min(self.gateways.count, self.hosts.count) if self.collocated else self.gateways.count
+        return min(self.gateways.count, self.host_count) if self.collocated else self.gateways.count
 
     @property
     def has_ingress(self) -> bool:
@@ -130,7 +179,7 @@ class CephSpec(StoreSpec):
     @property
     def gateways_per_host(self) -> int:
         """Largest number of gateways on one host, if collocated."""
-        return -(-self.gateways.count // self.hosts.count)
+        return -(-self.gateways.count // self.host_count)
 
     @property
     def gateway_nic(self) -> float:
@@ -147,14 +196,14 @@ class CephSpec(StoreSpec):
     @property
     def priced(self) -> dict[str, float]:
         """The amount of each part in `prices`."""
-        gateways = self.gateways.count if self.access.via_gateways else 0
+        gateways, parts = self.gateways.count if self.access.via_gateways else 0, self.host_groups.values()
         return {
             "gateway": gateways,
             "gateway_core": 0 if self.shares_cores else gateways * self.gateways.cores.count,
-            "osd_host": self.hosts.count,
-            "drive": self.hosts.count * self.hosts.drives,
-            "index_drive": self.hosts.count * self.index_osds_per_host,
-            "db_gb": self.osds * self.db.size / 1e9 if self.db else 0.0,
+            "osd_host": self.host_count,
+            "drive": sum(part.hosts.count * part.hosts.drives for part in parts),
+            "index_drive": sum(part.hosts.count * part.index_osds_per_host for part in parts),
+            "db_gb": sum(part.osds * part.db.size / 1e9 for part in parts if part.db),
         }
 
     @property
@@ -169,15 +218,23 @@ class CephSpec(StoreSpec):
 
     @property
     def failure_domains(self) -> int:
-        """Number of failure domains: hosts or OSDs."""
-        return self.hosts.count if self.pools.failure_domain == "host" else self.osds
+        """Number of failure domains with data: hosts or OSDs."""
+        layout = self.layout
+        used = [weight > 0 for weight in layout.weights] if layout.weights else [True]
+        return sum(
+            hosts * (1 if self.pools.failure_domain == "host" else osds)
+            for hosts, osds, is_used in zip(layout.hosts, layout.osds, used, strict=True)
+            if is_used
+        )
 
     @property
     def index_domains(self) -> int:
         """Number of failure domains of the index pool."""
-        if self.index and self.pools.failure_domain == "osd":
-            return self.hosts.count * self.index.drives
-        return self.failure_domains
+        if self.index is None:
+            return self.failure_domains
+        layout, by_osd = self.layout, self.pools.failure_domain == "osd"
+        each = [osds if by_osd else min(osds, 1) for osds in layout.index_osds]
+        return sum(hosts * domains for hosts, domains in zip(layout.hosts, each, strict=True))
 
     @property
     def index_replicas(self) -> int:
@@ -193,15 +250,17 @@ class CephSpec(StoreSpec):
 
     @model_validator(mode="after")
     def _fits(self) -> CephSpec:
-        self.client.hosts_among(self.hosts.count)
+        self.client.hosts_among(self.host_count)
         if self.gateways.cores.shared and not self.gateways.collocated:
             raise ValueError("gateways.cores.shared: requires gateways.collocated: true")
-        if self.osd_cores < 1:
-            raise ValueError(
-                f"gateways.cores: {self.gateways_per_host} gateways of {self.gateways.cores.count} cores each leave no "
-                f"core of a host's {self.hosts.cores.count} to OSDs; at most "
-                f"{(self.hosts.cores.count - 1) // self.gateways_per_host} are allowed"
-            )
+        for name, count in {name: part.hosts.cores.count for name, part in self.host_groups.items()}.items():
+            if count - self.gateway_cores_on_host < 1:
+                raise ValueError(
+                    f"gateways.cores: {self.gateways_per_host} gateways of {self.gateways.cores.count} cores each "
+                    f"leave no core of a host's {count}{f' in group {name}' if name else ''} to OSDs; at most "
+                    f"{(count - 1) // self.gateways_per_host} are allowed"
+                )
+        self._check_groups()
         if self.access.kind == "mysql" and self.pools.data.is_ec:
             raise ValueError(
                 "pools.data: is an erasure code; access mysql requires replicas, such as 'replica 3' (rbd allows both)"
@@ -225,11 +284,31 @@ class CephSpec(StoreSpec):
         self._check_events()
         return self
 
+    def _check_groups(self) -> None:
+        """Check that groups of hosts differ in nothing that others on the hosts would notice, and have data."""
+        if not self.hosts.groups:
+            return
+        if not any(self.layout.weights or ()):
+            raise ValueError("hosts.groups: no OSD has a weight; give one a weight and a reweight above 0")
+        if not (self.collocated or self.client.on_storage_hosts):
+            return
+        who = "gateways" if self.collocated else "clients"
+        for name, group in self.hosts.groups.items():
+            same = {"nic": (group.nic, self.hosts.nic)}
+            if group.cores is not None:
+                same["cores.speed"] = group.cores.speed, self.hosts.cores.speed
+            for field, (own, common) in same.items():
+                if own is not None and own != common:
+                    raise ValueError(
+                        f"hosts.groups.{name}.{field}: is {own:g}; with {who} on the hosts it must be that of "
+                        f"hosts.{field}, {common:g}"
+                    )
+
     def _check_events(self) -> None:
         """Check that all parts named by faults exist."""
         counts = {
             "osd": self.osds,
-            "host": self.hosts.count,
+            "host": self.host_count,
             "gateway": self.gateways.count,
             "bucket": self.workload.total_buckets,
         }

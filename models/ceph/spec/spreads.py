@@ -18,6 +18,13 @@ _CPUS = (
 )
 _DRIVES = "data sheets of drives of one class, such as P3700, PM983, P4610 and CD6, and different fills"
 
+_DEVICE: Mapping[str, Spread] = {
+    "device.read": Spread(0.6, 1.7, _DRIVES),
+    "device.write": Spread(0.4, 1.7, _DRIVES),
+    "device.read_latency": Spread(0.8, 1.6, _DRIVES),
+    "device.write_latency": Spread(0.4, 2.5, _DRIVES),
+}
+
 SPREADS: Mapping[str, Spread] = {
     "client.nic": _NICS,
     "hosts.nic": _NICS,
@@ -51,18 +58,8 @@ SPREADS: Mapping[str, Spread] = {
     "osd.read_depth": Spread(0.25, 1, "1 to 4: two published clusters of hard disks want 1"),
     "osd.random_write_fraction": Spread(0.6, 1.6, "0.3 to 0.8: a published cluster of hard disks wants 0.5"),
     "filestore.overwrite_metadata_writes": Spread(0.2, 2, "0.1 to 1: shared blocks of inodes, or a log force for each"),
-    "device.read": Spread(0.6, 1.7, _DRIVES),
-    "device.write": Spread(0.4, 1.7, _DRIVES),
-    "device.read_latency": Spread(0.8, 1.6, _DRIVES),
-    "device.write_latency": Spread(0.4, 2.5, _DRIVES),
-    "db.device.read": Spread(0.6, 1.7, _DRIVES),
-    "db.device.write": Spread(0.4, 1.7, _DRIVES),
-    "db.device.read_latency": Spread(0.8, 1.6, _DRIVES),
-    "db.device.write_latency": Spread(0.4, 2.5, _DRIVES),
-    "index.device.read": Spread(0.6, 1.7, _DRIVES),
-    "index.device.write": Spread(0.4, 1.7, _DRIVES),
-    "index.device.read_latency": Spread(0.8, 1.6, _DRIVES),
-    "index.device.write_latency": Spread(0.4, 2.5, _DRIVES),
+    **_DEVICE,
+    **{f"{of}.{path}": spread for of in ("db", "index", "hosts.groups.*") for path, spread in _DEVICE.items()},
     "buckets.shard_query": Spread(0.6, 3, "0.06 to 0.3 ms: reads of 4 KiB without a gateway and with one"),
     "buckets.gateway_query": Spread(0.5, 2, "assumed: clock and processor of the published cycles are not known"),
     "buckets.gateway_entry": Spread(0.5, 2, "assumed: clock and processor of the published cycles are not known"),

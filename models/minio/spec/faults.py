@@ -214,7 +214,7 @@ def slowdowns(
         drives, journals: of each drive, host by host; drives of a host may have one journal, or none of their own.
         per_host: number of drives of a host.
     """
-    slow = slow_parts(faults, per_host)
+    slow = slow_parts(faults, range(0, len(drives) + 1, per_host))
     own_links = [(fault.host, fault.at, fault.end_s, fault.speed) for fault in faults if isinstance(fault, SlowLink)]
     shared_links: list[Slowdown] = []
     limited = len(set(ins)) == len(ins) and ins[0] != outs[0]

@@ -298,7 +298,8 @@ def test_lost_chunks_are_rebuilt_and_slow_the_drives():
 def test_rebuilding_moves_what_crush_says():
     before, lost = place(512, 6, 7, 4), [4, 5, 6, 7]
     after = place(512, 6, 7, 4, down=lost)
-    _, moved = rebuilding_s(before, after, lost, EC, 10.0, (1e-3, 1e-3), 28)
+    access_s = np.full(28, 1e-3)
+    _, moved = rebuilding_s(before, after, lost, EC, 10.0, (access_s, access_s))
     # A group that lost chunks reads as many of its chunks as hold data, once, and writes those that it lost.
     chunks = np.isin(before, lost).sum(axis=1)
     assert moved.sum() == pytest.approx(((chunks > 0).sum() * EC.data_shards + chunks.sum()) * 10.0)
