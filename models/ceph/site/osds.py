@@ -23,6 +23,7 @@ _LINE = re.compile(
     r"(?:(?P<type>[a-z]\w*) (?P<name>\S+)|(?P<osd>osd\.\d+)\s+(?P<status>up|down|DNE|destroyed)\b)"
 )
 _FLASH = "ssd", "nvme"
+_MOST_GROUPS = 8  # of hosts in a new spec; with more, hosts are equal there
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,12 @@ def facts_of_osds(osds: Sequence[Osd]) -> Found:
     counts = Counter(osd.host for osd in data)
     facts, notes = even_hosts(list(counts.values()))
     of_capacity, about_capacity = mean_capacity([osd.size_bytes for osd in data if osd.size_bytes])
+    groups = _groups(data)
+    if 1 < len(groups) <= _MOST_GROUPS:
+        facts["host-groups"], notes = groups, _within_hosts(data)
+    else:
+        notes += about_capacity
     facts |= of_capacity
-    notes += about_capacity
     facts |= _kind(data_class)
     if data_class == "ssd":
         notes.append("the device class ssd does not say whether drives are of the kind nvme or sata-ssd")
@@ -67,6 +72,27 @@ def facts_of_osds(osds: Sequence[Osd]) -> Found:
     if down := sum(not osd.is_up for osd in osds):
         notes.append(f"{down} of {len(osds)} OSDs are down; the spec has them, as in a healthy cluster")
     return Found(facts, tuple(notes))
+
+
+def _groups(osds: Sequence[Osd]) -> list[Mapping[str, object]]:
+    """Return the number of hosts with as many drives of as many bytes, the most frequent ones first."""
+    sizes: dict[str, list[float]] = {}
+    for osd in osds:
+        sizes.setdefault(osd.host, []).append(osd.size_bytes)
+    known = all(osd.size_bytes for osd in osds)
+    alike = Counter((len(of_host), float(f"{mean(of_host):.2g}") * known) for of_host in sizes.values())
+    return [
+        {"count": hosts, "drives": drives, "bytes": size_bytes}
+        for (drives, size_bytes), hosts in sorted(alike.items(), key=lambda each: (-each[1], each[0]))
+    ]
+
+
+def _within_hosts(osds: Sequence[Osd]) -> list[str]:
+    """Return a note if drives of one host differ."""
+    hosts = {osd.host for osd in osds}
+    of_each = [[osd.size_bytes for osd in osds if osd.host == host] for host in hosts]
+    mixed = sum(max(sizes) > 1.1 * min(sizes) for sizes in of_each)
+    return [f"{mixed} hosts have drives of different sizes; a group of hosts has equal ones, of the mean"] * bool(mixed)
 
 
 def _kind(device_class: str) -> Facts:

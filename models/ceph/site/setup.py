@@ -56,12 +56,7 @@ def draft(site: Site) -> Tree:
         "client": common.clients(site, count),
         "network": {"latency": site["latency"]},
         "gateways": _gateways(site),
-        "hosts": {
-            "count": site["hosts"],
-            "drives": site["drives"],
-            "cores": _cores(site),
-            "nic": site["nic"],
-        },
+        "hosts": {**_hosts(site), "cores": _cores(site), "nic": site["nic"]},
         "osd": {
             "memory_target": site["memory"],
             **site.optional(shards="osd-shards", threads_per_shard="osd-threads-per-shard"),
@@ -75,6 +70,26 @@ def draft(site: Site) -> Tree:
     tree = {name: part for name, part in tree.items() if isinstance(part, Known) or part}
     resharding = {"dynamic": derived(True, "Ceph's default: rgw_dynamic_resharding")}
     return {**tree, "buckets": {"shards": _shards(site), "resharding": resharding}}
+
+
+def _hosts(site: Site) -> Tree:
+    """Return the number of hosts and of their drives; in groups, if files say that hosts differ."""
+    equal: Tree = {"count": site["hosts"], "drives": site["drives"]}
+    found = site.get("host-groups")
+    if found is None or any(known.origin == "given" for known in (site["hosts"], site["drives"])):
+        return equal
+    sizes = {group["bytes"] for group in found.value}
+    groups: dict[str, Tree] = {}
+    for group in found.value:
+        drives, terabytes = group["drives"], f"{group['bytes'] / 1e12:.2g}"
+        name = f"with-{drives}-drives" + (f"-of-{terabytes.replace('.', '-')}tb" if len(sizes) > 1 else "")
+        own = {field: Known(group[field], found.origin) for field in ("count", "drives")}
+        if len(sizes) > 1:
+            device = {"preset": drive_times.drive(site), "capacity": Known(f"{terabytes}TB", found.origin)}
+            groups[name] = {**own, "device": device}
+        else:
+            groups[name] = own
+    return {"groups": groups}
 
 
 def _cores(site: Site) -> Known | Tree:

@@ -195,6 +195,16 @@ ID  CLASS  WEIGHT   TYPE NAME       STATUS  REWEIGHT  PRI-AFF
 """
 
 
+def test_hosts_that_differ_become_groups(capsys, tmp_path):
+    (tmp_path / "tree.txt").write_text(TREE)
+    path = tmp_path / "ceph.yaml"
+    more = ["--nic", "10Gbit/s", "--gateways", "1", "--objects", "1M", *LOAD]
+    assert tailcast(capsys, "init", "ceph", "--from", str(tmp_path / "tree.txt"), *more, "-o", str(path))[0] == 0
+    spec = load_spec(path)
+    assert (spec.osds, spec.host_count) == (4, 3)
+    assert sorted((part.hosts.count, part.hosts.drives) for part in spec.host_groups.values()) == [(1, 2), (2, 1)]
+
+
 def test_files_give_what_they_have(capsys, tmp_path):
     for name, text in (("cores.json", CORES), ("tree.txt", TREE)):
         (tmp_path / name).write_text(text)
@@ -204,11 +214,10 @@ def test_files_give_what_they_have(capsys, tmp_path):
     code, out, err = tailcast(capsys, "init", "ceph", *files, *more, "-o", str(path))
     assert (code, out) == (0, "")
     assert "cores.json is lscpu -J: cores\n" in err
-    assert "tree.txt is ceph osd tree: hosts, drives, drive.capacity, drive\n" in err
-    assert "note: hosts have 2, 1, 1 drives; a spec has equal hosts: 1 on each, 3 drives instead of 4" in err
+    assert "tree.txt is ceph osd tree: hosts, drives, host-groups, drive.capacity, drive\n" in err
     assert "note: hosts is 4 given, 3 in tree.txt (ceph osd tree); the first is used" in err
     text = path.read_text()
-    assert "# Note: hosts have 2, 1, 1 drives" in text
+    assert load_spec(path).hosts.count == 4
     assert re.search(r"  cores: 48 +# file cores\.json: lscpu -J\n", text)
     assert re.search(r"  capacity: 3299GB +# file tree\.txt: ceph osd tree\n", text)
     assert load_spec(path).hosts.count == 4
