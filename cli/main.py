@@ -63,6 +63,7 @@ GROUPS = {
     "Validation": {
         "lab": "Start and stop a real store on loopback, or in a box of shaped drives and links.",
         "replay": "Issue the requests of a trace to a real store, and record their outcomes.",
+        "import-metrics": "Read a store's metrics from Prometheus: a workload, targets of a fit, and utilisation.",
         "compare": "Compare two Runs quantile by quantile, and say whether A agrees with B.",
         "calibrate": "Fit a model to measured Runs or published tables, and write a profile for other commands.",
         "validate": "Check measured Runs, predict those that the model was not fitted to, and report the errors.",
@@ -96,7 +97,7 @@ class _Imported(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name not in SUMMARIES:
             raise KeyError(name)
-        module = importlib.import_module(f".commands.{name}", __package__)
+        module = importlib.import_module(f".commands.{name.replace('-', '_')}", __package__)
         group = getattr(module, "app", None)
         if group is None:
             group = typer.Typer()

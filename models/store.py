@@ -42,6 +42,7 @@ from models.network.service_demand import ServiceDemand
 from models.shared.caches import has_cache
 from models.shared.faults import FaultKind, fault_times
 from models.shared.store_spec import StoreSpec
+from models.site.metrics import StoreMetrics
 from models.site.setup import Setup
 from models.spec.field_paths import nested_specs
 from models.spec.missing_demands import refuse_missing_demands
@@ -90,6 +91,7 @@ class Store(Generic[S]):
         durability: how the objects of a spec are kept; None: the model does not say.
         evidence: what forecasts of it have been compared with; None: nothing.
         setup: how a spec of it is written for a site; None: that is left to the user.
+        metrics: what its metrics mean; None: they are not read.
         issues: of a store that stands on another one, what its requests issue to that; None: the same requests.
         warms: whether the work of a request depends on those before it, apart from a `Cache`, which is found in the
             spec; None: it does not.
@@ -117,6 +119,7 @@ class Store(Generic[S]):
     durability: Callable[[S], Durability] | None = None
     evidence: Evidence | None = None
     setup: Setup | None = None
+    metrics: StoreMetrics | None = None
     issues: Issues | None = None
     warms: Callable[[S], bool] | None = None
 

@@ -14,6 +14,7 @@ from models.ceph.faults.failures import FAULTS
 from models.ceph.figures import FIGURES
 from models.ceph.growth import GROWTH
 from models.ceph.remedies import REMEDIES
+from models.ceph.site.metrics import METRICS
 from models.ceph.site.setup import SETUP
 from models.ceph.spec.spec import CephSpec
 from models.ceph.spec.spreads import SPREADS
@@ -38,4 +39,5 @@ STORE = Store(
     durability=durability,
     evidence=Evidence("box", "docs/ceph-box.md"),
     setup=SETUP,
+    metrics=METRICS,
 )

@@ -16,6 +16,7 @@ from models.minio.growth import GROWTH
 from models.minio.moved_bytes import FIGURES
 from models.minio.remedies import REMEDIES
 from models.minio.server_part import SERVER_PART
+from models.minio.site.metrics import METRICS
 from models.minio.site.setup import SETUP
 from models.minio.spec.faults import FAULTS
 from models.minio.spec.spec import MinioSpec
@@ -43,4 +44,5 @@ STORE = Store(
     durability=durability,
     evidence=Evidence("box", "docs/minio-box.md"),
     setup=SETUP,
+    metrics=METRICS,
 )

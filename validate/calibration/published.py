@@ -18,8 +18,9 @@ from traces.trace import Trace
 from traces.workload.generate import generate
 from validate.compare.figures import Floats, Label
 from validate.reference.doubtful_rows import contradictions_of
-from validate.reference.figures import figure, figures_of_spec, of_stations
+from validate.reference.figures import figure, figures_of_spec, of_server, of_stations
 from validate.reference.rows import Row, is_steady, rows_of
+from validate.reference.server import server_times
 
 ROW_NOISE = 0.05
 """Standard deviation of the logarithm of all figures of a row together, from one repetition to the next: assumed;
@@ -61,9 +62,17 @@ class PublishedRow:
 
     @property
     def noise(self) -> Floats:
-        """The covariance of `figures`: a store that is slower during a measurement affects all figures of the row."""
-        moved = ROW_NOISE * np.array([-1.0 if _is_rate(name) else 1.0 for name in self.row.evaluated])
-        covariance: Floats = np.outer(moved, moved) + _FIGURE_NOISE**2 * np.eye(len(moved))
+        """The covariance of `figures`: a store that is slower during a measurement affects all figures of the row.
+
+        A figure whose standard deviation the row states has that one instead of `_FIGURE_NOISE`.
+        """
+        row = self.row
+        moved = ROW_NOISE * np.array([-1.0 if _is_rate(name) else 1.0 for name in row.evaluated])
+        own = [
+            row.deviations[name] / row.measured[name] if name in row.deviations else _FIGURE_NOISE
+            for name in row.evaluated
+        ]
+        covariance: Floats = np.outer(moved, moved) + np.diag(np.square(own))
         return covariance
 
     @cached_property
@@ -108,10 +117,11 @@ def row_figures(spec: Spec, trace: Trace, seed: int, labels: Sequence[Label], st
         run = simulate(spec, trace, seed=seed)
     else:
         run = requests_only(*compile_spec(spec, trace), trace, seed)
+    server = server_times(spec, trace, seed) if any(map(of_server, simulated)) else None
 
     def value(op: str, name: str) -> float:
         try:
-            return known[name] if name in known else figure(run, op, name, steady)
+            return known[name] if name in known else figure(run, op, name, steady, server)
         except InputError:  # no request of the operation succeeded, or the store did not settle
             return float("nan")
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from models.store import Spec, names, store_named, store_of
 from traces.errors import InputError
 from traces.run import Run
+from validate.reference.server import ServerTimes
 
 Floats = NDArray[np.float64]
 
@@ -26,6 +27,9 @@ ALL = "all"
 
 _LATENCY = re.compile(r"latency_(?:p(\d\d(?:_\d+)?)|(min)|(max)|(mean))_(s|ms|us)")
 _PER_S = {"s": 1.0, "ms": 1e3, "us": 1e6}
+_SERVER = re.compile(r"server_(first_byte_)?(?:p(\d\d(?:_\d+)?)|(mean))_(s|ms|us)")
+_SERVER_CPU = "server_cpu_ms"
+_UTILIZATION = re.compile(r"([a-z]+(?:_[a-z]+)*)_utilization_percent")
 _CORES = {"rgw_cores": "rgw cpu", "osd_cores": "osd host cpu", "host_cores": "host cpu", "client_cores": "client cpu"}
 _BYTES = {"bytes": 1.0, "mb": 1e6, "mib": 2.0**20, "gb": 1e9, "gib": 2.0**30}
 
@@ -37,6 +41,16 @@ class _Sample:
     run: Run
     mine: NDArray[np.bool_]
     took_s: float
+
+    def utilization(self, role: str) -> float:
+        """Return the mean utilisation of the stations of a role, in percent; NaN: the store has none."""
+        table = self.run.stations
+        assert table is not None
+        mine = np.array(table.column("role").to_pylist()) == role
+        if not mine.any():
+            return float("nan")
+        busy = float(table.column("utilization").to_numpy()[mine].mean())
+        return 100 * busy * self.run.duration_s / len(self.run) * self.ops
 
     @property
     def bytes_per_s(self) -> float:
@@ -105,7 +119,13 @@ _OF_RUN: Mapping[str, Callable[[_Sample], float]] = {
 def is_figure(name: str) -> bool:
     """Whether this is the name of a figure, of a Run or of any store's spec."""
     of_specs = (known for store in names() for known in store_named(store).figures)
-    return name in _OF_RUN or _LATENCY.fullmatch(name) is not None or name in of_specs
+    of_run = name in _OF_RUN or _LATENCY.fullmatch(name) is not None or _UTILIZATION.fullmatch(name) is not None
+    return of_run or of_server(name) or name in of_specs
+
+
+def of_server(name: str) -> bool:
+    """Whether a figure is one of the server alone, which needs `validate.reference.server.ServerTimes`."""
+    return name == _SERVER_CPU or _SERVER.fullmatch(name) is not None
 
 
 def units_per_request(name: str, mean_bytes: float) -> float:
@@ -130,7 +150,7 @@ def first_half(run: Run, op: str) -> Run:
 
 def of_stations(name: str) -> bool:
     """Whether a figure needs the stations of a Run."""
-    return name in _CORES or name == "index_visits"
+    return name in _CORES or name == "index_visits" or _UTILIZATION.fullmatch(name) is not None
 
 
 def figure_names() -> tuple[str, ...]:
@@ -138,7 +158,7 @@ def figure_names() -> tuple[str, ...]:
     return (*_OF_RUN, *(f"latency_{name}_ms" for name in ("mean", "min", "p50", "p90", "p95", "p99", "p99_9", "max")))
 
 
-def figure(run: Run, op: str, name: str, steady: bool = False) -> float:
+def figure(run: Run, op: str, name: str, steady: bool = False, server: ServerTimes | None = None) -> float:
     """Return a figure of an operation in a Run, by its name in a `Row`.
 
     ``duration_s``: from the first start to the last end; ``throughput_ops``; ``throughput_bytes_per_s``, also with
@@ -146,7 +166,10 @@ def figure(run: Run, op: str, name: str, steady: bool = False) -> float:
     ``latency_p99_9_ms`` and so on, ``latency_max_ms``, also with ``_s`` or ``_us``; ``first_byte_mean_ms``;
     ``mild_outliers_percent``, ``severe_outliers_percent``: Tukey's classes of slow requests; ``rgw_cores``,
     ``osd_cores``, ``host_cores`` and ``client_cores``: busy cores of all stations of a role; ``index_visits``: visits
-    per request to bucket index shards. The last five are for Runs of one operation.
+    per request to bucket index shards. The last five are for Runs of one operation. Of the server alone, as its own
+    metrics tell: ``server_mean_ms`` and ``server_p99_ms`` of the time until its handler has finished,
+    ``server_first_byte_p99_ms`` until the first byte of the response, ``server_cpu_ms`` of its processes per request of
+    any operation. ``drive_utilization_percent``, and so on for any role of stations: their mean utilisation.
 
     The quantile p of n latencies is defined as in s3bench: the one of rank floor(p n), counted from 0, so that p99 of
     256 is the third largest.
@@ -154,11 +177,17 @@ def figure(run: Run, op: str, name: str, steady: bool = False) -> float:
     Args:
         op: the operation, also of a group such as ``backup.PUT``; `ALL`: those of all operations.
         steady: use only requests that end after the store has settled and before clients run out of requests.
+        server: times at the server; None: the figure needs none.
 
     Raises:
         InputError: the Run has no request of the operation, or is too short to settle.
     """
     sample = _steady(run, op) if steady else _whole(run, op)
+    if of_server(name):
+        assert server is not None
+        return _figure_of_server(sample, server, name)
+    if role := _UTILIZATION.fullmatch(name):
+        return sample.utilization(role[1].replace("_", " "))
     latency = _LATENCY.fullmatch(name)
     if latency is None:
         return _OF_RUN[name](sample)
@@ -167,6 +196,21 @@ def figure(run: Run, op: str, name: str, steady: bool = False) -> float:
         rank = Fraction(percent.replace("_", ".")) if percent else Fraction(0 if least else 100)
         return sample.quantile_s(rank) * _PER_S[unit]
     return float(sample.latency_s.mean()) * _PER_S[unit]
+
+
+def _figure_of_server(sample: _Sample, server: ServerTimes, name: str) -> float:
+    match = _SERVER.fullmatch(name)
+    if match is None:
+        return 1e3 * server.cpu_s
+    first_byte, percent, _, unit = match.groups()
+    of_all = server.first_byte_s if first_byte else server.took_s
+    times_s = np.sort(of_all[sample.mine & np.isfinite(of_all)])
+    if not len(times_s):
+        return float("nan")
+    if not percent:
+        return float(times_s.mean()) * _PER_S[unit]
+    place = int(Fraction(percent.replace("_", ".")) * len(times_s) / 100)
+    return float(times_s[min(place, len(times_s) - 1)]) * _PER_S[unit]
 
 
 def _of(run: Run, op: str) -> NDArray[np.bool_]:

@@ -28,9 +28,10 @@ from validate.reference.case_forecast import (
     RowForecast,
 )
 from validate.reference.cases import Case, UserTable, spec_file
-from validate.reference.figures import figure, figures_of_spec, first_half, is_tail
+from validate.reference.figures import figure, figures_of_spec, first_half, is_tail, of_server
 from validate.reference.nic_limits import nic_notes
 from validate.reference.rows import Row, is_steady
+from validate.reference.server import server_times
 from validate.reference.statements import Statement, Variant
 
 RANGE = (0.05, 0.95)
@@ -236,10 +237,14 @@ def _simulated(job: _Job, spec: Spec, seeds: Sequence[int]) -> list[_Sampled]:
     ]
     for seed in seeds if any(requested) else ():
         run = simulate(spec, seed=seed)
+        server = None
+        if any(map(of_server, (name for names in requested for name in names))):
+            assert run.trace is not None
+            server = server_times(spec, run.trace, seed)
         for one, names, sampled in zip(job.wanted, requested, result, strict=True):
             sampled.simulated_s.append(run.duration_s)
             for name in names:
-                sampled.values.setdefault(name, []).append(figure(run, one.op, name, job.steady))
+                sampled.values.setdefault(name, []).append(figure(run, one.op, name, job.steady, server))
                 if is_tail(name):
                     half = first_half(run, one.op)
                     sampled.halves.setdefault(name, []).append(figure(half, one.op, name, job.steady))

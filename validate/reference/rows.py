@@ -1,8 +1,9 @@
 """Published tables as CSV files: the settings of each row as values of a spec, and its figures.
 
 A column is one of `table`, `op`, `remark`, `used_in_fit` and `measured_s`, a figure (`validate.reference.figures`), or
-else the path of a value in the spec. An empty cell sets nothing, or is a figure that was not published. Without a
-column `op`, the operation is the only one of the row's workload.
+else the path of a value in the spec. A name of a figure with `_sd` is its standard deviation, in the same unit. An
+empty cell sets nothing, or is a figure that was not published. Without a column `op`, the operation is the only one of
+the row's workload.
 
 A table of results that an import wrote (`traces.results`) stands for such a table.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ DURATION = "duration_s"
 
 _ABOUT = ("table", "op", "remark", "used_in_fit", "measured_s")
 _OPERATIONS = "workload.operations"
+_DEVIATION = "_sd"
 _USED = ("yes", "no", "unseen", "")
 
 
@@ -47,6 +49,7 @@ class Row:
         line: its line in the file.
         unseen: whether the model has not changed since its prediction was first compared with the row.
         measured_s: how long the measurement lasted; None: not published.
+        deviations: standard deviations of figures, by their names, as far as they are known.
     """
 
     table: str
@@ -58,6 +61,7 @@ class Row:
     line: int = 0
     unseen: bool = False
     measured_s: float | None = None
+    deviations: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def assignments(self) -> tuple[str, ...]:
@@ -159,7 +163,13 @@ def _row(cells: Mapping[str | None, Any], where: str, line: int) -> Row:
         raise InputError(f"{where}: used_in_fit is {used!r}; allowed are yes, no and unseen")
     rest = {name: text for name, text in given.items() if name not in _ABOUT and text}
     measured = {name: _number(text, f"{where}: {name}") for name, text in rest.items() if is_figure(name)}
-    settings = {name: text for name, text in rest.items() if name not in measured}
+    deviations = {
+        figure: _number(text, f"{where}: {name}")
+        for name, text in rest.items()
+        if name.endswith(_DEVIATION) and (figure := name.removesuffix(_DEVIATION)) in measured
+    }
+    known = {*measured, *(f"{figure}{_DEVIATION}" for figure in deviations)}
+    settings = {name: text for name, text in rest.items() if name not in known}
     lasted = given.get("measured_s", "")
     return Row(
         given.get("table", ""),
@@ -171,6 +181,7 @@ def _row(cells: Mapping[str | None, Any], where: str, line: int) -> Row:
         line,
         used == "unseen",
         _number(lasted, f"{where}: measured_s") if lasted else None,
+        deviations,
     )
 
 

@@ -1,0 +1,54 @@
+"""Lines and table of a store's metrics next to a forecast."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from cli.parse.instant import instant_text
+from cli.tables.grid import Grid
+from cli.words import number, percent, seconds, size
+from validate.metrics.measured import Measured
+from validate.metrics.utilisation import Compared
+
+_UNITS = {"1/s": "op/s", "cores": "cores"}
+
+
+def metrics_shown(whole: Measured, result: Sequence[Compared], notes: Sequence[str]) -> Iterator[str | Grid]:
+    """Yield what metrics say, and the table of each figure next to its forecast."""
+    yield requests_line(whole)
+    yield compared_grid(result)
+    yield from (f"note: {note}" for note in notes)
+
+
+def requests_line(whole: Measured) -> str:
+    """Return the requests of the window in a sentence."""
+    parts = ", ".join(
+        f"{op} {number(each.rate_ops)}/s" + ("" if not each.bytes_each else f" of {size(each.bytes_each)}")
+        for op, each in whole.ops.items()
+    )
+    hosts = f"; {len(whole.hosts)} hosts" if len(whole.hosts) != 1 else "; 1 host"
+    return f"{instant_text(whole.start_s)} to {instant_text(whole.end_s)}: {parts}{hosts} with node_exporter."
+
+
+def compared_grid(result: Sequence[Compared]) -> Grid:
+    """Return the table of figures, measured and forecast."""
+    rows = [
+        [each.what, each.measure, _text(each.measured, each.unit), _text(each.forecast, each.unit), _ratio(each)]
+        for each in result
+    ]
+    return Grid("", ["of", "measure", "measured", "forecast", "difference"], rows, labels=2)
+
+
+def _text(value: float | None, unit: str) -> str:
+    if value is None or not math.isfinite(value):
+        return number(None)
+    if unit == "%":
+        return f"{value:.1%}"
+    return seconds(value) if unit == "s" else f"{number(value)} {_UNITS[unit]}"
+
+
+def _ratio(each: Compared) -> str:
+    if not each.measured or not each.forecast:
+        return ""
+    return percent(math.log(each.forecast / each.measured))
