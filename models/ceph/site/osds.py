@@ -1,4 +1,4 @@
-"""Reads which OSDs a Ceph cluster has: `ceph osd tree` (text and JSON), `ceph osd df tree` and `ceph osd metadata`.
+"""Reads which OSDs a Ceph cluster has: `ceph osd tree` and `ceph osd df tree` (text and JSON), `ceph osd metadata`.
 
 Formats: src/mon/OSDMonitor.cc and src/osd/OSDMap.cc (print_tree), src/mgr/DaemonServer.cc (osd df),
 OSD::_collect_metadata (src/osd/OSD.cc).
@@ -22,6 +22,13 @@ _LINE = re.compile(
     r"^\s*(?P<id>-?\d+)\s+(?:(?P<class>[a-z]\w*)\s+)?(?P<weight>\d+(?:\.\d+)?|-)\s+"
     r"(?:(?P<type>[a-z]\w*) (?P<name>\S+)|(?P<osd>osd\.\d+)\s+(?P<status>up|down|DNE|destroyed)\b)"
 )
+_DF_LINE = re.compile(
+    r"^\s*-?\d+\s+(?:(?P<class>[a-z]\w*)\s+)?(?:\d+(?:\.\d+)?|-)\s+(?:\d+(?:\.\d+)?|-)\s+"
+    r"(?P<size>\d+(?:\.\d+)?)\s*(?P<unit>[KMGTPE]?)(?:i?B)?\s.*?\s"
+    r"(?P<use>\d+(?:\.\d+)?|-)\s+(?:\d+(?:\.\d+)?|-)\s+(?:(?P<pgs>\d+|-)\s+)?(?:(?P<status>up|down|destroyed|DNE)\s+)?"
+    r"(?:(?P<type>[a-z]\w*) (?P<name>\S+)|(?P<osd>osd\.\d+))\s*$"
+)
+_POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
 _FLASH = "ssd", "nvme"
 _MOST_GROUPS = 8  # of hosts in a new spec; with more, hosts are equal there
 
@@ -145,22 +152,46 @@ def _fill(nodes: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def read_tree_text(file: SiteFile) -> Found:
-    """Return what `ceph osd tree` says as text; before Luminous it has no device classes."""
-    host, osds, seen = "", [], set[str]()
-    for line in file.text.splitlines():
-        match = _LINE.match(line)
-        if match is None:
-            continue
-        if match["osd"]:
-            if match["osd"] not in seen:
-                weight = 0.0 if match["weight"] == "-" else float(match["weight"])
-                osds.append(Osd(host, match["class"] or "", weight * 2**40, match["status"] == "up"))
-            seen.add(match["osd"])
-        elif match["type"] == "host":
-            host = match["name"]
-        else:
+    """Return what `ceph osd tree` says as text; before Luminous it has no device classes.
+
+    An OSD that is not below a host, such as one that was removed from CRUSH, holds no data.
+    """
+    host, host_column, strays = "", 0, 0
+    osds: dict[str, Osd] = {}
+    lines = [match for line in file.text.expandtabs().splitlines() if (match := _LINE.match(line))]
+    hosts = [match.start("type") for match in lines if match["type"] == "host"]
+    # Text that was pasted without its indentation has all names in a column.
+    is_indented = any(match["osd"] and match.start("osd") > min(hosts, default=0) for match in lines)
+    for match in lines:
+        if match["type"] == "host":
+            host, host_column = match["name"], match.start("type")
+        elif match["type"]:
             host = "" if match["type"] == "root" else host
-    return facts_of_osds(osds)
+        elif is_indented and match.start("osd") <= host_column:
+            strays += 1
+        elif match["osd"] not in osds:
+            weight = 0.0 if match["weight"] == "-" else float(match["weight"])
+            osds[match["osd"]] = Osd(host, match["class"] or "", weight * 2**40, match["status"] == "up")
+    found = facts_of_osds(list(osds.values()))
+    notes = (f"{strays} OSDs on no host are left out",) if strays else ()
+    return Found(found.facts, (*found.notes, *notes))
+
+
+def read_df_tree_text(file: SiteFile) -> Found:
+    """Return what `ceph osd df tree` says as text: hosts, drives with their sizes, and fill."""
+    host, osds = "", []
+    nodes: list[Mapping[str, Any]] = []
+    for match in filter(None, map(_DF_LINE.match, file.text.splitlines())):
+        if match["type"] == "host":
+            host = match["name"]
+        elif match["osd"]:
+            size_bytes = float(match["size"]) * 2 ** _POWERS[match["unit"].upper()]
+            osds.append(Osd(host, match["class"] or "", size_bytes, match["status"] in (None, "up")))
+            used = 0.0 if match["use"] == "-" else float(match["use"])
+            groups = {"pgs": int(match["pgs"])} if match["pgs"] and match["pgs"] != "-" else {}
+            nodes.append({"type": "osd", "kb": size_bytes / 1024, "kb_used": used * size_bytes / 102400, **groups})
+    found = facts_of_osds(osds)
+    return Found(found.facts, (*found.notes, *_fill(nodes)))
 
 
 def read_metadata(file: SiteFile) -> Found:
@@ -230,6 +261,11 @@ READERS = (
             bool(re.search(r"^\s*ID\s.*WEIGHT\s+TYPE[ _]NAME", file.text, re.MULTILINE)) and "%USE" not in file.text
         ),
         read_tree_text,
+    ),
+    Reader(
+        "ceph osd df tree",
+        lambda file: bool(re.search(r"^\s*ID\s.*%USE\s.*TYPE[ _]NAME", file.text, re.MULTILINE)),
+        read_df_tree_text,
     ),
     Reader(
         "ceph osd metadata -f json",

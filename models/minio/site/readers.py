@@ -1,4 +1,4 @@
-"""Reads what a MinIO cluster is: `mc admin info --json`, MINIO_* environments, and docker-compose files.
+"""Reads what a MinIO cluster is: `mc admin info` (text and JSON), MINIO_* environments, and docker-compose files.
 
 Formats: madmin-go (info-commands.go: InfoMessage), and docs of MINIO_VOLUMES and MINIO_STORAGE_CLASS_STANDARD.
 """
@@ -59,6 +59,45 @@ def read_info(file: SiteFile) -> Found:
         notes.append(f"servers have the releases {', '.join(releases)}; the newest is used")
     objects = int((info.get("objects") or {}).get("count") or 0)
     return Found({**facts, **({"objects": objects} if objects else {})}, tuple(notes))
+
+
+_SERVER_LINE = re.compile(r"^\s*[●•]\s+(\S+)\s*$", re.MULTILINE)
+_DRIVES_LINE = re.compile(r"^\s*Drives:\s+\d+/(\d+) OK", re.MULTILINE)
+
+
+def read_info_text(file: SiteFile) -> Found:
+    """Return what `mc admin info` says as text: hosts and drives, and of newer releases erasure sets and parity.
+
+    Raises:
+        ValueError: it has no drives.
+    """
+    first, *servers = _SERVER_LINE.split(file.text)
+    texts = servers[1::2] or [first]
+    pools: dict[str, list[int]] = {}
+    for text in texts:
+        pool = re.search(r"^\s*Pool:\s+(\d+)\s*$", text, re.MULTILINE)
+        if several := re.search(r"^\s*Pool:\s+(\d+(?:,\s*\d+)+)\s*$", text, re.MULTILINE):
+            raise ValueError(f"a server is in several pools ({several[1]}); the JSON of the command says which drives")
+        if drives := _DRIVES_LINE.search(text):
+            pools.setdefault(pool[1] if pool else "1", []).append(int(drives[1]))
+    if not any(sum(counts) for counts in pools.values()):
+        raise ValueError("it says of no server which drives it has")
+    numbered = sorted(pools.items(), key=lambda each: int(each[0]))
+    facts, notes = _with_further([even_hosts([count for count in counts if count]) for _, counts in numbered])
+    if per_set := re.search(r"(?:Drives|Disks) per erasure set:\s+(\d+)", file.text):
+        facts["set-size"] = int(per_set[1])
+    if parity := re.search(r"drives? online,.*\bEC:(\d+)", file.text):
+        facts["parity"] = int(parity[1])
+    releases = sorted(
+        {found[:10] for found in re.findall(r"^\s*Version:\s+(\d{4}-\d\d-\d\d)T", file.text, re.MULTILINE)}
+    )
+    if releases:
+        facts["release"] = releases[-1]
+    if len(releases) > 1:
+        notes.append(f"servers have the releases {', '.join(releases)}; the newest is used")
+    if objects := re.search(r"([\d,]+) Objects\b", file.text):
+        facts |= {"objects": count} if (count := int(objects[1].replace(",", ""))) else {}
+    return Found(facts, tuple(notes))
 
 
 def _expanded(text: str) -> int:
@@ -159,6 +198,11 @@ def _is_info(file: SiteFile) -> bool:
 
 READERS = (
     Reader("mc admin info --json", _is_info, read_info),
+    Reader(
+        "mc admin info",
+        lambda file: bool(_SERVER_LINE.search(file.text)) and bool(_DRIVES_LINE.search(file.text)),
+        read_info_text,
+    ),
     Reader("docker-compose", lambda file: bool(_services(file)), read_compose),
     Reader("environment of MinIO", lambda file: bool(_VARIABLE.search(file.text)), read_environment),
 )
