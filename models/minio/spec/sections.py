@@ -335,3 +335,4 @@ class MinioPrices(PriceList):
     host: Price = Field(0.0, description="Price of each host without cores and drives.")
     core: Price = Field(0.0, description="Price of each core of the hosts.")
     drive: Price = Field(0.0, description="Price of each drive of the hosts.")
+    nic_gbit: Price = Field(0.0, description="Price of each Gbit/s of the network interface of a host.")

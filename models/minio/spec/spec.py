@@ -93,6 +93,7 @@ class MinioSpec(StoreSpec):
             "host": sum(hosts.count for hosts, _ in pools),
             "core": sum((1 if hosts.cores.shared else hosts.count) * hosts.cores.count for hosts, _ in pools),
             "drive": sum(hosts.count * drives.count for hosts, drives in pools),
+            "nic_gbit": sum(hosts.count * hosts.nic * 8e-9 for hosts, _ in pools),
         }
 
     def client_cpu(self, op: Op) -> ServiceDemand | None:
