@@ -35,6 +35,7 @@ except KeyboardInterrupt:  # imports take most of the time of a short command
 GROUPS = {
     "Start": {
         "init": "Write a commented spec of a store that says where each value is from: options, files, or assumed.",
+        "probe": "Measure a drive and the cores of this machine in a minute, for a spec.",
         "answer": "Say what a store takes, healthy and with failures, what limits it, and what would help.",
     },
     "Forecast": {

@@ -43,6 +43,10 @@ OF_OTHER_PROGRAMS = {
     "validate/lab/file_systems/redis.py": {"--appendonly", "--bind", "--dir", "--port", "--save", "--set-proc-title"},
     "validate/lab/file_systems/s3fs.py": {"--version"},
     "validate/lab/minio/admin_trace.py": {"--json"},  # mc admin trace
+    "validate/probe/jobs.py": {
+        *("--bs", "--direct", "--end_fsync", "--fdatasync", "--filename", "--io_size", "--iodepth", "--ioengine"),
+        *("--name", "--norandommap", "--output-format", "--randrepeat", "--runtime", "--rw", "--size"),  # fio
+    },
     "validate/lab/minio/program.py": {"--version", "--quiet", "--address"},  # minio server
 }
 

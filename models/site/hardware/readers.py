@@ -6,6 +6,7 @@ from models.site.hardware.fio import FIO
 from models.site.hardware.links import ETHTOOL, IPERF3
 from models.site.hardware.lsblk import LSBLK
 from models.site.hardware.lscpu import LSCPU
+from models.site.hardware.probe import PROBE
 
-READERS = (LSCPU, LSBLK, ETHTOOL, IPERF3, FIO)
+READERS = (LSCPU, LSBLK, ETHTOOL, IPERF3, PROBE, FIO)
 """Each of them."""
