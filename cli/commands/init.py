@@ -151,8 +151,16 @@ def _init(store: str, setup: Setup, texts: Mapping[str, str], files: list[Path],
         say(f"note: {note}")
     if missing := setup.missing(facts):
         facts |= _asked(store, setup, facts, missing)
-    tree: Tree = {"store": Known(store, "given"), **setup.draft(Site(setup.questions, facts))}
-    tree = with_ranges(tree)
+    write_spec(store, setup.draft(Site(setup.questions, facts)), notes, out)
+
+
+def write_spec(store: str, sections: Tree, notes: list[str], out: Path | None) -> None:
+    """Check the sections of a spec, and write it to a file, or stdout, with the origins of its values.
+
+    Raises:
+        InputError: the spec is not valid, or the file cannot be written.
+    """
+    tree = with_ranges({"store": Known(store, "given"), **sections})
     spec = spec_of(plain(tree), "the new spec")
     ops = spec.workload.ops
     lines = [*_opening(store, notes), *spec_lines(tree), *_questions(out, ops[0])]

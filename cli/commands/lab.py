@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.commands import lab_campaign, lab_file_systems
+from cli.commands import lab_campaign, lab_file_systems, lab_spec
 from cli.common import print_json, say, stderr
 from cli.options import FiguresOption, FormatOption, JsonOption, PageOption, duration
 from cli.tables.measured.lab import lab_lines
@@ -326,6 +326,7 @@ def anatomy(
 
 app.command("file-anatomy")(lab_file_systems.anatomy_command)
 app.command("campaign")(lab_campaign.command)
+app.command("spec")(lab_spec.command)
 
 
 def _started() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 
 from models.capabilities import Evidence
@@ -17,6 +18,7 @@ from models.minio.moved_bytes import FIGURES
 from models.minio.remedies import REMEDIES
 from models.minio.server_part import SERVER_PART
 from models.minio.site.metrics import METRICS
+from models.minio.site.one_machine import one_machine
 from models.minio.site.setup import SETUP
 from models.minio.spec.faults import FAULTS
 from models.minio.spec.spec import MinioSpec
@@ -43,6 +45,6 @@ STORE = Store(
     spreads=SPREADS,
     durability=durability,
     evidence=Evidence("box", "docs/minio-box.md"),
-    setup=SETUP,
+    setup=replace(SETUP, one_machine=one_machine),
     metrics=METRICS,
 )

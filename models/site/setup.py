@@ -81,12 +81,15 @@ class Setup:
         draft: returns the sections of the spec, without the name of the store.
         readers: of files of such a store.
         options: returns settings for some hardware, those that its users take first at first; None: it has none.
+        one_machine: returns the sections for hosts and clients that share the cores and the file system of one machine;
+            None: the store's model does not have that.
     """
 
     questions: tuple[Question, ...]
     draft: Callable[[Site], Tree]
     readers: tuple[Reader, ...] = field(default=())
     options: Callable[[Hardware], Iterable[Option]] | None = None
+    one_machine: Callable[[Site], Tree] | None = None
 
     def missing(self, facts: Mapping[str, Known]) -> list[Question]:
         """Return the questions that have to be answered, and are not."""
