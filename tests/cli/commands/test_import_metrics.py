@@ -8,10 +8,10 @@ import pytest
 
 from cli.main import main
 from models.store import load_spec
-from tests.paths import EXAMPLES, SAMPLES
+from tests.paths import EXAMPLES
 
 SPEC = EXAMPLES / "minio-erasure-set.yaml"
-METRICS = SAMPLES / "metrics" / "minio.json"
+METRICS = EXAMPLES / "metrics" / "minio.json"
 
 
 def tailcast(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:

@@ -11,7 +11,7 @@ import pytest
 
 from models.site.hardware.host_metrics import hosts
 from models.store import load_spec, spec_of, store_named
-from tests.paths import EXAMPLES, SAMPLES
+from tests.paths import EXAMPLES
 from traces.errors import InputError
 from traces.metrics.files import read_metrics
 from traces.metrics.series import Metrics, Series
@@ -24,7 +24,7 @@ from validate.metrics.workload import workload_fields, workload_notes
 
 MINIO = store_named("minio").metrics
 CEPH = store_named("ceph").metrics
-RECORDED = read_metrics([SAMPLES / "metrics" / "minio.json"])
+RECORDED = read_metrics([EXAMPLES / "metrics" / "minio.json"])
 """Two minutes of an open loop of 12 requests/s, 1,980 GETs in 2,880, of 64 KiB, on a MinIO of the lab in a box."""
 
 
