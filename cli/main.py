@@ -36,6 +36,7 @@ GROUPS = {
     "Start": {
         "init": "Write a commented spec of a store that says where each value is from: options, files, or assumed.",
         "probe": "Measure a drive and the cores of this machine in a minute, for a spec.",
+        "choose": "Compare stores on given hardware at the same promise of durability, and rank them.",
         "answer": "Say what a store takes, healthy and with failures, what limits it, and what would help.",
     },
     "Forecast": {

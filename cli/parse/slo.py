@@ -31,6 +31,20 @@ def parse_slos(texts: Sequence[str] | None) -> list[Slo]:
     return [parse_slo(text) for text in texts or ()]
 
 
+def parse_objectives(texts: Sequence[str], source: str) -> list[Slo]:
+    """Parse the objectives of a file.
+
+    Raises:
+        InputError: one of them has another form; the message names the file.
+    """
+    try:
+        return parse_slos(texts)
+    except InputError as error:
+        raise InputError(
+            *(f"{source}: objectives: {text.removeprefix('--slo ')}" for text in error.messages)
+        ) from error
+
+
 def parse_slo(text: str) -> Slo:
     """Parse an objective; ``<=`` and ``>=`` mean the same as ``<`` and ``>``, and case is ignored.
 

@@ -60,5 +60,8 @@ def options(hardware: Hardware) -> Iterator[Option]:
     places = hardware.hosts if hardware.hosts > 1 else hardware.drives
     for replicas in (3, 2, 1):
         for quorum in dict.fromkeys((replicas // 2 + 1, replicas)):
+            cached = hardware.cached(replicas)
+            known = {} if cached is None else {"cached": f"{cached:.3g}"}
             if replicas <= places:
-                yield Option(f"replica {replicas}, quorum {quorum}", {"replicas": replicas, "quorum": quorum}, sets)
+                facts = {"replicas": replicas, "quorum": quorum, **known}
+                yield Option(f"replica {replicas}, quorum {quorum}", facts, sets)

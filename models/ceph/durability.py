@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from models.durability.durability import Durability, Rebuild, Weaker, copied_s
 from models.site.options import Hardware, Option, codes
 
 _OUT_S = 600.0  # mon_osd_down_out_interval, src/common/options/mon.yaml.in
+_MEMORY = 0.7  # of a host, for its OSDs: mgr/cephadm/autotune_memory_target_ratio
 _REASON = "the primary acknowledges when all acting OSDs have committed to their write-ahead logs, synced"
 _SOURCE = "doc/architecture.rst; BlueStore::_kv_sync_thread, src/os/bluestore/BlueStore.cc"
 
@@ -83,7 +85,9 @@ def _rebuild(spec: CephSpec, rows: PlacementRows) -> Rebuild:
 
 def options(hardware: Hardware) -> Iterator[Option]:
     """Yield replicas, then erasure codes; gateways are on the hosts and share their cores."""
-    facts = {"gateways": hardware.hosts, "gateway-cores": hardware.cores, "collocated": True}
+    facts: dict[str, Any] = {"gateways": hardware.hosts, "gateway-cores": hardware.cores, "collocated": True}
+    if hardware.memory is not None:
+        facts["memory"] = f"{int(_MEMORY * hardware.memory / hardware.drives)}B"
     sets = {"gateways.cores": {"count": hardware.cores, "shared": True}}
     places = hardware.hosts if hardware.hosts >= 3 else hardware.total_drives
     texts = [f"replica {count}" for count in (3, 2, 4) if count <= places]

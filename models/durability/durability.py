@@ -82,6 +82,11 @@ class Durability:
         """Parts that an object can lose."""
         return self.width - self.data
 
+    @property
+    def usable_fraction(self) -> float:
+        """Fraction of the drives' bytes that objects have."""
+        return self.data / self.width
+
     def lost_parts(self, event: Event) -> int:
         """Return how many of the parts of an object an event takes at most, for good or until power is back."""
         if event == "drive":

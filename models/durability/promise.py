@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, field_validator
 
@@ -43,6 +43,10 @@ class Promise(Strict):
     replaced_after: Annotated[Seconds, Basis("assumed: a day", 600, 2e6)] = Field(
         86400.0, description="Time until a failed drive is replaced, for which most stores wait before they rebuild."
     )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON values."""
+        return self.model_dump(mode="json")
 
     @field_validator("survives")
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -87,4 +88,7 @@ def options(hardware: Hardware) -> Iterator[Option]:
     fits = [n for n in range(16, hosts > 1, -1) if total % n == 0 and is_symmetric(n, hosts)]
     for size in sorted(fits, key=lambda n: n != first):
         for parity in range(default_parity(size), size // 2 + 1):
-            yield Option(f"EC {size - parity}+{parity}", {"set-size": size, "parity": parity})
+            facts: dict[str, Any] = {"set-size": size, "parity": parity}
+            if hosts > 1:
+                facts["balance"] = "proxy"  # which leaves out hosts that are down
+            yield Option(f"EC {size - parity}+{parity}", facts, {"drives.capacity": hardware.drive_bytes})

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 from models.durability.data_loss import fatal_sets
 from models.durability.durability import Durability, Rebuild, Weaker, copied_s
 from models.openio.growth import FULL
 from models.openio.spec import OpenioSpec
+from models.site.kinds import shards
 from models.site.options import Hardware, Option, codes
 from traces.workload.generate import generate
 
@@ -61,7 +63,14 @@ def _copied_s(spec: OpenioSpec) -> float:
 def options(hardware: Hardware) -> Iterator[Option]:
     """Yield replicas, then erasure codes; gateways are on the hosts."""
     facts = {"gateways": hardware.hosts, "gateway-cores": hardware.cores}
-    sets = {"gateways.collocated": True, "directory.replicas": min(3, hardware.hosts)}
+    sets: dict[str, Any] = {
+        "gateways.collocated": True,
+        "directory.replicas": min(3, hardware.hosts),
+        "drives.capacity": hardware.drive_bytes,
+    }
     texts = [f"replica {count}" for count in (3, 2, 1) if count <= hardware.total_drives]
     for text in [*texts, *(f"ec {data}+{parity}" for data, parity in codes(hardware.total_drives))]:
-        yield Option(text, {**facts, "protection": text}, sets)
+        data, parity = shards(text)
+        cached = hardware.cached((data + parity) / data)
+        known = {} if cached is None else {"hosts.page_cache.hit_ratio": cached}
+        yield Option(text, {**facts, "protection": text}, {**sets, **known})

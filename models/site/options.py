@@ -16,17 +16,32 @@ class Hardware:
         drives: data drives of each.
         cores: of each.
         is_disk: whether the drives are hard disks.
+        drive_bytes: capacity of a drive.
+        memory: bytes of each host; None: not known.
+        stored_bytes: bytes of all objects, without their copies.
     """
 
     hosts: int
     drives: int
     cores: int
     is_disk: bool
+    drive_bytes: int
+    memory: int | None = None
+    stored_bytes: float = 0.0
 
     @property
     def total_drives(self) -> int:
         """Number of drives of all hosts."""
         return self.hosts * self.drives
+
+    def cached(self, copies: float) -> float | None:
+        """Return the fraction of stored bytes, of which there are some copies, in page caches; None: not known.
+
+        Three quarters of a host's memory are its page cache (assumed).
+        """
+        if self.memory is None or not self.stored_bytes:
+            return None
+        return min(1.0, _CACHE * self.memory * self.hosts / (self.stored_bytes * copies))
 
 
 @dataclass(frozen=True)
@@ -43,6 +58,8 @@ class Option:
     facts: Mapping[str, Any] = field(default_factory=dict)
     sets: Mapping[str, Any] = field(default_factory=dict)
 
+
+_CACHE = 0.75
 
 CODES = ((4, 2), (2, 2), (6, 3), (8, 3), (8, 4))
 """Erasure codes that are offered after replicas: data and parity."""

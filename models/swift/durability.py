@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from models.durability.data_loss import fatal_sets
 from models.durability.durability import Durability, Rebuild, capacity_of, copied_s
@@ -68,5 +69,9 @@ def options(hardware: Hardware) -> Iterator[Option]:
     texts = [f"replica {count}" for count in (3, 4, 2) if count <= hardware.total_drives]
     texts += [f"ec {data}+{parity}" for data, parity in codes(hardware.total_drives)]
     for text in texts:
-        few = {"containers.replicas": min(3, hardware.total_drives)} if hardware.total_drives < 3 else {}
+        few: dict[str, Any] = (
+            {"containers.replicas": min(3, hardware.total_drives)} if hardware.total_drives < 3 else {}
+        )
+        if hardware.memory is not None:
+            few["hosts.memory"] = hardware.memory
         yield Option(text, {**facts, "protection": text}, few)

@@ -1,0 +1,96 @@
+"""The figures of stores on given hardware, and their ranking."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+
+import pytest
+
+from sim.choose.candidates import Candidate, Wanted, candidate_of
+from sim.choose.choose import choose, figures_by_name
+from sim.choose.figures import faults_of_failures, figures_of, most_ops
+from sim.choose.hardware import read_hardware
+from sim.experiments.sweep import first_trace
+from sim.json_form import to_json
+from sim.replication.slo import Slo
+from sim.saturation.capacity import capacity_of
+from tests.paths import EXAMPLES
+from traces.errors import InputError
+
+GET = Slo("GET.p99<20ms", "GET", "p99", 0.02)
+TIGHT = Slo("GET.p99<3ms", "GET", "p99", 0.003)
+
+
+@contextlib.contextmanager
+def silent(what):
+    yield lambda done: None
+
+
+@pytest.fixture(scope="module")
+def wanted():
+    file, data = read_hardware(EXAMPLES / "choose" / "nvme.yaml")
+    return Wanted(file, file.promise, data["workload"], 1500, {})
+
+
+@pytest.fixture(scope="module")
+def minio(wanted):
+    found = candidate_of("minio", wanted)
+    assert isinstance(found, Candidate)
+    return found
+
+
+def test_the_greatest_rate_is_below_saturation_and_falls_with_the_objective(minio):
+    spec = minio.described.spec
+    limit = capacity_of(spec, first_trace(spec, 0))
+    loose, tight = (most_ops(spec, [slo], 0, limit) for slo in (GET, TIGHT))
+    assert 0 < tight <= loose < limit.mean_ops
+    assert most_ops(spec, [Slo("GET.p99<1us", "GET", "p99", 1e-6)], 0, limit) == 0
+
+
+def test_failures_make_requests_slower_or_fail(minio):
+    faults = faults_of_failures(minio.described)
+    assert set(faults) == {"host", "drive", "slow-drive"}
+    found = figures_of(minio.described.spec, faults, [GET], 0)
+    assert found.healthy.meets
+    assert found.healthy.cores > 0
+    slow = found.failing["slow-drive"].ops["PUT"]
+    assert slow.p99_s > found.healthy.ops["PUT"].p99_s
+    assert {"most_ops", "GET.p99", "slow-drive.PUT.p99"} <= set(figures_by_name(found))
+
+
+def test_a_single_host_serves_nothing_without_it():
+    file, data = read_hardware(EXAMPLES / "choose" / "home.yaml")
+    candidate = candidate_of("minio", Wanted(file, file.promise, data["workload"], 1000, {}))
+    assert isinstance(candidate, Candidate)
+    found = figures_of(candidate.described.spec, faults_of_failures(candidate.described), [GET], 0, quick=True)
+    assert not found.failing["host"].meets
+    assert found.failing["host"].ops == {}
+
+
+def test_a_choice_ranks_the_best(wanted):
+    tables = []
+    found = choose(
+        wanted, [GET], excluded=["swift"], draws=3, seed=1, progress=silent, shown=tables.append
+    )  # fmt: skip
+    assert [row.candidate.store for row in tables[0].rows] == [row.candidate.store for row in found.rows]
+    rates = [row.figures.most_ops for row in found.rows]
+    assert rates == sorted(rates, reverse=True)
+    assert {each.store for each in found.excluded} == {"bob", "openio"}
+    assert all(row.hosts_later >= 6 for row in found.rows)
+    ranking = found.ranking
+    assert math.fsum(each.first for each in ranking.drawn) == pytest.approx(1)
+    for row, drawn in zip(found.rows, ranking.drawn, strict=True):
+        band = drawn.bands["most_ops"]
+        assert band.low <= row.figures.most_ops <= band.high
+        assert len(drawn.most_ops) == 3
+    assert ranking.first[0] == ranking.drawn[0].first
+    assert ranking.decisive.unknown.path
+    assert ranking.decisive.measured_by
+    json.dumps(to_json(found))
+
+
+def test_an_objective_needs_requests(wanted):
+    with pytest.raises(InputError, match=r"objectives: LIST.p99<1s: the workload has no LIST"):
+        choose(wanted, [Slo("LIST.p99<1s", "LIST", "p99", 1.0)], progress=silent)
