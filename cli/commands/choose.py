@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +20,7 @@ from cli.options import (
     SeedOption,
     WorkersOption,
 )
+from cli.tables.grid import Grid
 from traces.errors import InputError
 
 
@@ -109,10 +110,8 @@ def command(
         shown=shown,
     )  # fmt: skip
 
-    def rest() -> list[str]:
-        if result.ranking is None:
-            return [*table_shown(result, file)]
-        return [*ranking_shown(result, file)]
+    def rest() -> Iterable[str | Grid]:
+        return table_shown(result, file) if result.ranking is None else ranking_shown(result, file)
 
     present(
         Answer(result, rest, Made(seed=seed or 0), lambda: choice_page(result, file, str(hardware))),

@@ -30,9 +30,12 @@ def _rates(result: Choice, file: HardwareFile) -> go.Figure:
     ]
     figure = blank("Greatest rate at the objectives", "", "requests per second")
     figure.add_bar(
-        x=names, y=[each.value for each in found], error_y=bars(found), marker={"color": PLAIN}, showlegend=False,
-        text=[escaped(row.candidate.option.text) for row in result.rows], textposition="inside",
-    )  # fmt: skip
+        x=[f"{escaped(row.candidate.store)}<br>{escaped(row.candidate.option.text)}" for row in result.rows],
+        y=[each.value for each in found],
+        error_y=bars(found),
+        marker={"color": PLAIN},
+        showlegend=False,
+    )
     asked = file.workload.rate or 0.0
     figure.add_hline(y=asked, line={"color": "#d5521a", "dash": "dash"}, annotation_text=f"asked: {asked:g}/s")
     rows = [[name, each.value, each.low, each.high] for name, each in zip(names, found, strict=True)]
@@ -52,5 +55,5 @@ def _latencies(result: Choice, op: str) -> go.Figure:
         figure.add_bar(x=names, y=values, name=label, marker={"color": colour})
         table += [[name, label, value] for name, value in zip(names, values, strict=True)]
     figure.update_layout(barmode="group")
-    figure.update_yaxes(type="log")
+    figure.update_yaxes(rangemode="tozero")
     return with_table(figure, ["store", "state", "p99 (ms)"], table)

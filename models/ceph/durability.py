@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.ceph.cluster.placement_rows import PlacementRows
 from models.ceph.demands.cost_functions import CostFunctions
@@ -16,7 +17,7 @@ from models.ceph.spec.object_size import first_object_bytes
 from models.ceph.spec.spec import CephSpec
 from models.durability.data_loss import fatal_sets
 from models.durability.durability import Durability, Rebuild, Weaker, copied_s
-from models.site.options import Hardware, Option, codes
+from models.site.options import Hardware, Option, protections
 
 _OUT_S = 600.0  # mon_osd_down_out_interval, src/common/options/mon.yaml.in
 _MEMORY = 0.7  # of a host, for its OSDs: mgr/cephadm/autotune_memory_target_ratio
@@ -51,7 +52,7 @@ def durability(spec: CephSpec) -> Durability:
     )
 
 
-def _together(places: np.ndarray) -> int:
+def _together(places: NDArray[np.int32]) -> int:
     """Return most parts of a placement group in one place."""
     ordered = np.sort(places, axis=1)
     most = np.ones(len(ordered), np.int64)
@@ -84,14 +85,13 @@ def _rebuild(spec: CephSpec, rows: PlacementRows) -> Rebuild:
 
 
 def options(hardware: Hardware) -> Iterator[Option]:
-    """Yield replicas, then erasure codes; gateways are on the hosts and share their cores."""
+    """Yield replicas and erasure codes; gateways are on the hosts and share their cores."""
     facts: dict[str, Any] = {"gateways": hardware.hosts, "gateway-cores": hardware.cores, "collocated": True}
     if hardware.memory is not None:
         facts["memory"] = f"{int(_MEMORY * hardware.memory / hardware.drives)}B"
     sets = {"gateways.cores": {"count": hardware.cores, "shared": True}}
     places = hardware.hosts if hardware.hosts >= 3 else hardware.total_drives
-    texts = [f"replica {count}" for count in (3, 2, 4) if count <= places]
-    texts += [f"ec {data}+{parity}" for data, parity in codes(places)]
+    texts = protections(places)
     for text in texts:
         index = {"index-replicas": min(3, places)} if places < 3 else {}
         yield Option(text, {**facts, **index, "protection": text}, sets)

@@ -11,7 +11,7 @@ from models.durability.durability import Durability, Rebuild, Weaker, copied_s
 from models.openio.growth import FULL
 from models.openio.spec import OpenioSpec
 from models.site.kinds import shards
-from models.site.options import Hardware, Option, codes
+from models.site.options import Hardware, Option, protections
 from traces.workload.generate import generate
 
 _REASON = "rawx services write chunks to their page caches (fsync_file and fsync_dir are off)"
@@ -61,15 +61,14 @@ def _copied_s(spec: OpenioSpec) -> float:
 
 
 def options(hardware: Hardware) -> Iterator[Option]:
-    """Yield replicas, then erasure codes; gateways are on the hosts."""
+    """Yield three replicas, then erasure codes, then other replicas; gateways are on the hosts."""
     facts = {"gateways": hardware.hosts, "gateway-cores": hardware.cores}
     sets: dict[str, Any] = {
         "gateways.collocated": True,
         "directory.replicas": min(3, hardware.hosts),
         "drives.capacity": hardware.drive_bytes,
     }
-    texts = [f"replica {count}" for count in (3, 2, 1) if count <= hardware.total_drives]
-    for text in [*texts, *(f"ec {data}+{parity}" for data, parity in codes(hardware.total_drives))]:
+    for text in protections(hardware.total_drives):
         data, parity = shards(text)
         cached = hardware.cached((data + parity) / data)
         known = {} if cached is None else {"hosts.page_cache.hit_ratio": cached}

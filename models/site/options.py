@@ -61,10 +61,11 @@ class Option:
 
 _CACHE = 0.75
 
-CODES = ((4, 2), (2, 2), (6, 3), (8, 3), (8, 4))
-"""Erasure codes that are offered after replicas: data and parity."""
+_CODES = ((4, 2), (2, 2), (6, 3), (8, 3), (8, 4))
+_COPIES = 3, 4, 2, 1
 
 
-def codes(places: int) -> list[tuple[int, int]]:
-    """Return the erasure codes with a place for each part."""
-    return [code for code in CODES if sum(code) <= places]
+def protections(places: int) -> list[str]:
+    """Return protections with a place for each part: three replicas, then erasure codes, then other replicas."""
+    usual, *others = [f"replica {count}" for count in _COPIES if count <= places]
+    return [usual, *(f"ec {data}+{parity}" for data, parity in _CODES if data + parity <= places), *others]

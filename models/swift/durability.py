@@ -7,7 +7,7 @@ from typing import Any
 
 from models.durability.data_loss import fatal_sets
 from models.durability.durability import Durability, Rebuild, capacity_of, copied_s
-from models.site.options import Hardware, Option, codes
+from models.site.options import Hardware, Option, protections
 from models.swift.spec.spec import SwiftSpec
 from traces.workload.generate import generate
 
@@ -63,12 +63,10 @@ def _copied_s(spec: SwiftSpec) -> float | None:
 
 
 def options(hardware: Hardware) -> Iterator[Option]:
-    """Yield replicas, then erasure codes; a proxy on each host has half of its cores."""
+    """Yield three replicas, then erasure codes, then other replicas; a proxy on each host has half of its cores."""
     half = max(hardware.cores // 2, 1)
     facts = {"proxies": hardware.hosts, "proxy-cores": half, "cores": max(hardware.cores - half, 1)}
-    texts = [f"replica {count}" for count in (3, 4, 2) if count <= hardware.total_drives]
-    texts += [f"ec {data}+{parity}" for data, parity in codes(hardware.total_drives)]
-    for text in texts:
+    for text in protections(hardware.total_drives):
         few: dict[str, Any] = (
             {"containers.replicas": min(3, hardware.total_drives)} if hardware.total_drives < 3 else {}
         )

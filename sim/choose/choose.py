@@ -342,7 +342,8 @@ def _decisive(
     rows = (first, second)
     mine = [{each.path: each for each in row.candidate.described.uncertain.unknowns} for row in rows]
     main = {each.path: each for row in rows for each in main_unknowns(row.candidate.described.uncertain, _UNKNOWNS)}
-    tasks, places = [], []
+    tasks: list[tuple[Candidate, str, Any]] = []
+    places: list[tuple[str, int, int]] = []
     for path in main:
         for k, row in enumerate(rows):
             if path in mine[k]:
