@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from models.ceph.spec.object_size import first_object_bytes
 from models.ceph.spec.spec import CephSpec
 from models.durability.data_loss import fatal_sets
 from models.durability.durability import Durability, Rebuild, Weaker, copied_s
-from models.site.options import Hardware, Option, protections
+from models.site.options import Hardware, Option, Values, protections
 
 _OUT_S = 600.0  # mon_osd_down_out_interval, src/common/options/mon.yaml.in
 _MEMORY = 0.7  # of a host, for its OSDs: mgr/cephadm/autotune_memory_target_ratio
@@ -86,7 +85,7 @@ def _rebuild(spec: CephSpec, rows: PlacementRows) -> Rebuild:
 
 def options(hardware: Hardware) -> Iterator[Option]:
     """Yield replicas and erasure codes; gateways are on the hosts and share their cores."""
-    facts: dict[str, Any] = {"gateways": hardware.hosts, "gateway-cores": hardware.cores, "collocated": True}
+    facts: Values = {"gateways": hardware.hosts, "gateway-cores": hardware.cores, "collocated": True}
     if hardware.memory is not None:
         facts["memory"] = f"{int(_MEMORY * hardware.memory / hardware.drives)}B"
     sets = {"gateways.cores": {"count": hardware.cores, "shared": True}}

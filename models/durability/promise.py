@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, field_validator
@@ -44,7 +45,7 @@ class Promise(Strict):
         86400.0, description="Time until a failed drive is replaced, for which most stores wait before they rebuild."
     )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Mapping[str, Any]:
         """Return JSON values."""
         return self.model_dump(mode="json")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from models.minio.spec.layout import Layout, default_parity, is_symmetric, set_s
 from models.minio.spec.maintenance_sections import Stored
 from models.minio.spec.sections import Drives
 from models.minio.spec.spec import MinioSpec
-from models.site.options import Hardware, Option
+from models.site.options import Hardware, Option, Values
 from traces.workload.generate import generate
 
 _REASON = "a PUT waits for all online drives, which sync parts (fdatasync) and xl.meta (O_DSYNC)"
@@ -88,7 +87,7 @@ def options(hardware: Hardware) -> Iterator[Option]:
     fits = [n for n in range(16, hosts > 1, -1) if total % n == 0 and is_symmetric(n, hosts)]
     for size in sorted(fits, key=lambda n: n != first):
         for parity in range(default_parity(size), size // 2 + 1):
-            facts: dict[str, Any] = {"set-size": size, "parity": parity}
+            facts: Values = {"set-size": size, "parity": parity}
             if hosts > 1:
                 facts["balance"] = "proxy"  # which leaves out hosts that are down
             yield Option(f"EC {size - parity}+{parity}", facts, {"drives.capacity": hardware.drive_bytes})

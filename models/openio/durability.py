@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 from models.durability.data_loss import fatal_sets
 from models.durability.durability import Durability, Rebuild, Weaker, copied_s
 from models.openio.growth import FULL
 from models.openio.spec import OpenioSpec
 from models.site.kinds import shards
-from models.site.options import Hardware, Option, protections
+from models.site.options import Hardware, Option, Values, protections
 from traces.workload.generate import generate
 
 _REASON = "rawx services write chunks to their page caches (fsync_file and fsync_dir are off)"
@@ -63,7 +62,7 @@ def _copied_s(spec: OpenioSpec) -> float:
 def options(hardware: Hardware) -> Iterator[Option]:
     """Yield three replicas, then erasure codes, then other replicas; gateways are on the hosts."""
     facts = {"gateways": hardware.hosts, "gateway-cores": hardware.cores}
-    sets: dict[str, Any] = {
+    sets: Values = {
         "gateways.collocated": True,
         "directory.replicas": min(3, hardware.hosts),
         "drives.capacity": hardware.drive_bytes,

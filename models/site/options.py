@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
+
+Values: TypeAlias = dict[str, object]
+"""Values by the name of a question, or by path."""
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from models.durability.data_loss import fatal_sets
 from models.durability.durability import Durability, Rebuild, capacity_of, copied_s
-from models.site.options import Hardware, Option, protections
+from models.site.options import Hardware, Option, Values, protections
 from models.swift.spec.spec import SwiftSpec
 from traces.workload.generate import generate
 
@@ -67,9 +66,7 @@ def options(hardware: Hardware) -> Iterator[Option]:
     half = max(hardware.cores // 2, 1)
     facts = {"proxies": hardware.hosts, "proxy-cores": half, "cores": max(hardware.cores - half, 1)}
     for text in protections(hardware.total_drives):
-        few: dict[str, Any] = (
-            {"containers.replicas": min(3, hardware.total_drives)} if hardware.total_drives < 3 else {}
-        )
+        few: Values = {"containers.replicas": min(3, hardware.total_drives)} if hardware.total_drives < 3 else {}
         if hardware.memory is not None:
             few["hosts.memory"] = hardware.memory
         yield Option(text, {**facts, "protection": text}, few)

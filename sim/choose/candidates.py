@@ -44,7 +44,7 @@ class Candidate:
     usable_bytes: float
     evidence: Evidence | None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Mapping[str, Any]:
         """Return JSON values, with the spec as it would be in a file."""
         return {
             "store": self.store,
@@ -155,7 +155,7 @@ def _described(store: Store[Any], option: Option, wanted: Wanted, hardware: Hard
     setup, file = store.setup, wanted.file
     assert setup is not None
     rate = file.workload.rate
-    facts: dict[str, Any] = {
+    facts: Mapping[str, Any] = {
         "hosts": hardware.hosts,
         "drives": hardware.drives,
         "drive": file.drives.preset,
@@ -176,7 +176,7 @@ def _described(store: Store[Any], option: Option, wanted: Wanted, hardware: Hard
     if missing := setup.missing(known):
         raise InputError(f"{store.name}: is not told {', '.join(question.name for question in missing)}")
     tree = with_ranges({"store": Known(store.name, "given"), **setup.draft(Site(setup.questions, known))})
-    data: dict[str, Any] = dict(plain(tree))
+    data = dict(plain(tree))
     buckets = data["workload"].get("buckets")
     data["workload"] = {**({} if buckets is None else {"buckets": buckets}), **wanted.workload}
     data["workload"] |= {"operations": wanted.requests}

@@ -128,11 +128,11 @@ class HardwareFile(Strict):
         return hosts * (self.prices.host + self.drives.count * self.prices.drive)
 
 
-def read_hardware(path: Path) -> tuple[HardwareFile, dict[str, Any]]:
+def read_hardware(path: Path) -> tuple[HardwareFile, Mapping[str, Any]]:
     """Read the file; returns it, and its mapping as it is written.
 
     Raises:
         InputError: the file is missing, is not valid YAML, or a field is wrong.
     """
     data = load_mapping(path)
-    return validated(HardwareFile, data, str(path)), dict(data)
+    return validated(HardwareFile, data, str(path)), data
