@@ -45,7 +45,9 @@ class Hosts(PresetSection):
     nic: NicBandwidth = Field(
         0.0, ge=0, description="Bandwidth of a machine's network interface in each direction; 0: no limit."
     )
-    page_cache: PageCache = Field(PageCache(), description="Page cache of a machine, for reads.")
+    page_cache: PageCache = Field(
+        PageCache(), description="Page cache of a machine, which serves a fraction of its reads."
+    )
     cpu: dict[S3Op, Demand] = Field({}, description="CPU time of a node for a request of a client, by operation.")
     internode: Calls = Field(Calls(), description="Calls from node to node.")
 

@@ -16,12 +16,12 @@ from models.garage.faults import epochs_of
 from models.garage.places import Places
 from models.garage.routes import INLINE_BYTES, Kind, Routes
 from models.garage.spec import GarageSpec
+from models.hosts import HostStations
 from models.network.demand_sheet import Requests
 from models.network.distinct_rows import kinds_of_rows
 from models.network.network import Network
 from models.network.placement import containers_of
 from models.shared.background import with_background
-from models.shared.hosts import HostStations
 from models.shared.links import held_bytes
 from traces.operations import GET, OPS, S3
 from traces.random_streams import stream_id, uniforms

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from models.garage.faults import Epoch, HostHung, epochs_of
 from models.garage.spec import GarageSpec
+from models.hosts import HostStations
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Indices, Member, Station
 from models.shared.faults import merged
-from models.shared.hosts import HostStations
 from models.shared.placement_table import PlacementTable, epoch_changes, epoch_names, numbered
 
 _HEAD = ("entry", "cpu", "in", "out", "rows", "blocks")

@@ -12,11 +12,11 @@ from pydantic import Field, model_validator
 from models.devices.presets import PRESETS_OF
 from models.garage import presets
 from models.garage.faults import Fault
+from models.hosts import BufferedDrives, Calls, HostPrices, ServerHosts, StoredObjects
 from models.network.service_demand import Demand, ServiceDemand
 from models.shared.background import BackgroundWork
 from models.shared.clients import ClientMachines, refuse_storage_hosts
 from models.shared.faults import refuse_unfit_faults
-from models.shared.hosts import BufferedDrives, Calls, HostPrices, ServerHosts, StoredObjects
 from models.shared.multipart import refuse_multipart
 from models.shared.protection import Protection
 from models.shared.store_spec import FAULTS, PRICES, Link, StoreSpec

@@ -62,7 +62,9 @@ class Hosts(PresetSection):
     nic: NicBandwidth = Field(
         0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."
     )
-    page_cache: PageCache = Field(PageCache(), description="Page cache of a host, for reads.")
+    page_cache: PageCache = Field(
+        PageCache(), description="Page cache of a host, which serves a fraction of its reads."
+    )
     cpu: dict[S3Op, Demand] = Field(
         {}, description="CPU time of a rawx service for a chunk, by operation; per-byte times apply to the chunk."
     )

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.devices.hdd_scheduling import HddQueue, hdd_queue
-from models.network.background import Background
 from models.network.demand_sheet import Requests
 from models.network.distinct_rows import kinds_of_rows
 from models.network.network import Network
@@ -25,8 +24,6 @@ from models.shared.background import with_background
 from traces.operations import DELETE, GET, OPS, S3
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
-
-_PIECE_BYTES = 1 << 20  # of a volume that is copied, in one visit (assumed)
 
 
 def compile(spec: SeaweedSpec, trace: Trace, waiting: float | None = None) -> tuple[Network, Requests]:
@@ -41,14 +38,11 @@ def compile(spec: SeaweedSpec, trace: Trace, waiting: float | None = None) -> tu
     stations = Stations(spec, int(len(epochs_of(spec.faults)) > 1))
     places = Places(spec, stations, buckets)
     kinds, kind_of = _kinds(spec, trace)
-    builder = Routes(spec, stations, places)
-    routes = builder.routes(kinds)
+    routes = Routes(spec, stations, places).routes(kinds)
     requests = Requests.of(trace, kind_of)
-    moved = _moved_bytes(kinds, trace, requests)
+    moved = np.where(trace.op == DELETE, trace.size_bytes, 0)[slice(trace.issued)]
+    moved = np.where(moved > 0, moved, requests.size_bytes)
     requests = replace(requests, key_hash=places.row_hashes(requests.key_hash), size_bytes=moved)
-    vacuum = vacuum_of(spec, trace, len(routes))
-    if vacuum is not None:
-        routes, requests = (*routes, builder.vacuum()), replace(requests, background=(vacuum,))
     network = Network(
         tuple(stations.all), routes, (places.table,), (*places.groups, *stations.clients.groups),
         (*places.scenario, *stations.slowdowns(spec.faults)),
@@ -62,23 +56,6 @@ def hdd_queue_of(spec: SeaweedSpec, trace: Trace) -> HddQueue:
     return hdd_queue([spec.drives], trace, reads, spec.total_drives)
 
 
-def vacuum_of(spec: SeaweedSpec, trace: Trace, route: int) -> Background | None:
-    """Return the vacuum that follows from the DELETEs of an open loop; None: there are none.
-
-    A volume with a fraction g of garbage is copied without it, so each deleted byte of a copy has (1 - g) / g bytes
-    that are read and written.
-    """
-    issued = slice(trace.issued)
-    if trace.pacing.loop != "open" or not trace.issued:
-        return None
-    end_s = float(trace.arrival_s[issued].max(initial=0.0))
-    deleted = float(trace.size_bytes[issued][trace.op[issued] == DELETE].sum()) * spec.volumes.copies
-    copied = deleted * (1 - spec.volumes.garbage) / spec.volumes.garbage
-    if not copied or not end_s:
-        return None
-    return Background("vacuum", route, copied / _PIECE_BYTES / end_s, 0.0, end_s, _PIECE_BYTES)
-
-
 def _kinds(spec: SeaweedSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]]:
     """Return the kinds of requests, and the index of each request's kind; the usual one of each operation is first."""
     op, reads = trace.op, trace.op == GET
@@ -90,9 +67,3 @@ def _kinds(spec: SeaweedSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int3
     return kinds_of_rows(
         [op, several, cached, coded], lambda code, *flags: Kind(OPS[code], *map(bool, flags)), map(Kind, S3)
     )
-
-
-def _moved_bytes(kinds: list[Kind], trace: Trace, requests: Requests) -> NDArray[np.int64]:
-    """Return the sizes of requests, shape (n,): that of the object where a DELETE is for several chunks."""
-    removes = np.array([kind.several and kind.op == "DELETE" for kind in kinds])[requests.route]
-    return np.where(removes, trace.size_bytes[slice(trace.issued)], requests.size_bytes)

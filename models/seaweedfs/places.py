@@ -12,13 +12,13 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from models.hosts import HostStations
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Indices, Member, Station
 from models.seaweedfs.faults import Epoch, HostHung, epochs_of
 from models.seaweedfs.spec import SeaweedSpec
 from models.shared.faults import merged
-from models.shared.hosts import HostStations
 from models.shared.links import added_link
 from models.shared.placement_table import PlacementTable, epoch_changes, epoch_names, numbered
 

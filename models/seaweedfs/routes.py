@@ -32,6 +32,7 @@ from models.shared.steps import (
     fan_out,
     in_series,
     instant,
+    joined,
     round_trip,
     send,
     starts,
@@ -81,11 +82,6 @@ class Routes:
         """Return the routes of kinds of requests, then those of their chunks."""
         self._started = SubRoutes(len(kinds))
         return (*(self._route(kind) for kind in kinds), *self._started.all)
-
-    def vacuum(self) -> Route:
-        """Return the route of a piece of a volume that is copied without its garbage: a read and a write of a drive."""
-        copied = access(self.places.copy(0, "drive"), self.drives.read or NOTHING)
-        return Route("vacuum", in_series(copied + access(self.places.copy(0, "drive"), self.drives.write or NOTHING)))
 
     def _route(self, kind: Kind) -> Route:
         stages = {
@@ -189,8 +185,17 @@ class Routes:
         return self._awaited(at) + access(at("drive"), self.drives.write or NOTHING)
 
     def _tombstone(self, at: Server) -> Step:
-        work = visit(at("cpu"), self.spec.hosts.cpu_demand("DELETE"))
-        return self._called(at) + work + append(at("volume"), self._appended, tombstone=True)
+        work = visit(at("cpu"), self.spec.hosts.cpu_demand("DELETE").without_bytes)
+        return self._called(at) + work + append(at("volume"), self._appended, tombstone=True) + self._vacuumed(at)
+
+    def _vacuumed(self, at: Server) -> Step:
+        """The copy of a volume without its garbage, in proportion to what is deleted.
+
+        A volume with a fraction g of garbage has (1 - g) / g bytes for each of these, which are read and written.
+        """
+        copied = (1 - self.volumes.garbage) / self.volumes.garbage
+        moved = (demand.of_bytes.scaled(copied) for demand in (self.drives.read, self.drives.write) if demand)
+        return joined(use(at("drive"), demand) for demand in moved)
 
     def _chunk_read(self, kind: Kind) -> Stages:
         """A chunk is read from a copy: one access at a known place; another copy's after a limit if one hangs."""

@@ -8,9 +8,9 @@ from pydantic import Field
 
 from models.devices.presets import PRESETS_OF, PresetSection
 from models.devices.processors import BARE_COUNT, Cores
+from models.hosts import BufferedDrives, ServerHosts
 from models.network.service_demand import NOTHING, Demand, ServiceDemand
 from models.seaweedfs import presets
-from models.shared.hosts import BufferedDrives, ServerHosts
 from models.shared.links import NicBandwidth
 from models.shared.prices import Price, PriceList
 from traces.operations import S3Op
@@ -96,10 +96,10 @@ class ErasureVolumes(Strict):
     """Volumes that were erasure coded when they were full and quiet."""
 
     data: Annotated[int, Basis("SeaweedFS's 10+4", 1, 32)] = Field(
-        10, ge=1, le=32, description="Number of data shards."
+        10, ge=1, le=32, description="Number of shards that have the bytes of a volume."
     )
     parity: Annotated[int, Basis("SeaweedFS's 10+4", 1, 16)] = Field(
-        4, ge=1, le=16, description="Number of parity shards."
+        4, ge=1, le=16, description="Number of further shards, of which as many may be lost."
     )
     fraction: Annotated[Fraction, Basis("assumed: none", 0, 1)] = Field(
         0.0, ge=0, le=1, description="Fraction of the objects that are read from such volumes; writes never go there."

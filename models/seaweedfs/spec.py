@@ -10,13 +10,13 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from models.devices.processors import Cores
+from models.hosts import StoredObjects
 from models.network.service_demand import NOTHING, ServiceDemand
 from models.seaweedfs.faults import Fault
 from models.seaweedfs.sections import Drives, Filer, Gateways, Master, SeaweedPrices, VolumeHosts, Volumes
 from models.shared.background import BackgroundWork
 from models.shared.clients import ClientMachines, refuse_storage_hosts
 from models.shared.faults import refuse_unfit_faults
-from models.shared.hosts import StoredObjects
 from models.shared.multipart import refuse_multipart
 from models.shared.protection import Protection
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec

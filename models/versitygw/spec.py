@@ -10,11 +10,11 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from models.devices.presets import PRESETS_OF
+from models.hosts import BufferedDrives, HostPrices, ServerHosts, StoredObjects
 from models.network.service_demand import Demand, ServiceDemand
 from models.shared.background import BackgroundWork
 from models.shared.clients import ClientMachines, refuse_storage_hosts
 from models.shared.faults import refuse_unfit_faults
-from models.shared.hosts import BufferedDrives, HostPrices, ServerHosts, StoredObjects
 from models.shared.links import NicBandwidth
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
 from models.versitygw import presets
@@ -33,7 +33,7 @@ class GatewayHosts(ServerHosts):
         5000,
         ge=1,
         le=MOST_COUNT,
-        description="Number of operations of a gateway in progress (--concurrency); others wait.",
+        description="Number of operations of a gateway in progress; others wait.",
     )
 
 

@@ -7,11 +7,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from models.hosts import HostStations
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
 from models.network.station import UNBOUNDED, Member, Station
 from models.shared.faults import merged, outage_actions
-from models.shared.hosts import HostStations
 from models.shared.links import added_link
 from models.shared.placement_table import PlacementTable
 from models.versitygw.faults import FileSystemHung, HostDown

@@ -38,7 +38,7 @@ def test_overrides_reach_every_value_of_the_workload():
 @pytest.mark.parametrize(
     ("assignment", "said"),
     [
-        ("store=gerage2", "store is 'gerage2'; allowed are minio, ceph, swift, bob, openio"),
+        ("store=zzz", "store is 'zzz'; allowed are minio, ceph, swift, bob, openio"),
         ("store=Ozone", "store is 'Ozone', which has no model; the nearest is ceph, but keys are in a Raft group"),
         ("hosts.coers=4", "hosts.coers: unknown field; did you mean cores?"),
         ("hosts.cores.count=0", "hosts.cores.count: is 0"),

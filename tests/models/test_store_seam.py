@@ -127,7 +127,7 @@ def test_the_store_below_has_the_workload_of_the_proxy():
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (proxy({"store": "gerage2"}), "below: store is 'gerage2'; allowed are minio, ceph, swift, bob, openio"),
+        (proxy({"store": "zzz"}), "below: store is 'zzz'; allowed are minio, ceph, swift, bob, openio"),
         (proxy(DISK, "below.disk.raed=1ms"), "below: disk.raed: unknown field; did you mean read?"),
         (fifo("faults=[{kind: host_down, at: 1s}]"), "faults.0"),
     ],

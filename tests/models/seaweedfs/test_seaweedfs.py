@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.seaweedfs.compile import vacuum_of
 from models.store import Spec, compile_spec, spec_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program
@@ -135,13 +134,11 @@ def test_a_killed_server_is_not_read_from_and_writes_need_another_one():
 
 
 def test_deleted_bytes_are_vacuumed():
-    spec = example("cluster")
-    trace = generate(spec.workload, 0)
-    found = vacuum_of(spec, trace, 0)
-    assert found is not None
-    # 20 DELETEs a second of 256 KiB, two copies; 7/3 of these bytes are copied, in pieces of 1 MiB.
-    assert found.rate_ops == pytest.approx(20 * 0.25 * 2 * 7 / 3, rel=0.15)
-    assert vacuum_of(example("one-machine"), trace, 0) is not None
+    drives = {"read": {"per_byte": 2e-9}, "write": {"per_byte": 1e-9}}
+    for size, of_size in (("1MiB", 1 << 20), ("10MiB", 10 << 20)):
+        spec = alone("DELETE", size, hosts={"count": 3}, volumes={"copies": 2}, drives=drives)
+        _, busy = run(spec)
+        assert busy["drive"] == pytest.approx(2 * of_size * 3e-9 * 7 / 3, rel=0.05)
 
 
 @pytest.mark.parametrize("changes", [

@@ -43,7 +43,7 @@ class ServerHosts(PresetSection):
 
     preset: str | None = Field(None, description="Name of a measured host, which supplies its CPU times.")
     count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(
-        1, ge=1, le=MOST_COUNT, description="Number of hosts."
+        1, ge=1, le=MOST_COUNT, description="Number of machines of the store, each with its drives."
     )
     cores: Annotated[Cores, BARE_COUNT] = Field(
         Cores(), description="Cores of a host, which its services use; a bare number is their count."
@@ -51,7 +51,9 @@ class ServerHosts(PresetSection):
     nic: NicBandwidth = Field(
         0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."
     )
-    page_cache: PageCache = Field(PageCache(), description="What memory serves of a host's reads.")
+    page_cache: PageCache = Field(
+        PageCache(), description="Page cache of a host, which serves a fraction of its reads."
+    )
     cpu: dict[S3Op, Demand] = Field({}, description="CPU time of the service that takes requests, by operation.")
     internode: Calls = Field(Calls(), description="Calls between services.")
 
