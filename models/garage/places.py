@@ -95,7 +95,7 @@ class Places:
         readable = []
         for first, drive in ((bucket, 0), (partition, partition // spec.hosts.count % spec.drives.count)):
             copies = [(first + copy) % spec.hosts.count for copy in range(spec.replication)]
-            order = sorted(copies, key=lambda node: (node - coordinator) % spec.hosts.count)
+            order = _read_order(coordinator, copies)
             alive = [node for node in order if node not in epoch.dead]
             count = spec.protection.read_quorum
             readable.append(len(alive) >= count)
@@ -108,9 +108,11 @@ class Places:
 
     def _node(self, coordinator: int, node: int, drive: int, epoch: Epoch) -> list[int]:
         stations, none, own = self.stations, self.stations.nowhere, coordinator == node
+        if node in epoch.dead and not own:
+            return [none, stations.refused, *[none] * (len(_NODE) - 2)]
         return [
             self._gates[node] if node in epoch.hung and not own else none,
-            stations.refused if node in epoch.dead and not own else none,
+            none,
             *((none,) * 3 if own else (stations.latency, stations.cpu[coordinator], stations.cpu[node])),
             stations.cpu[node],
             *((none,) * 4 if own else (
@@ -134,3 +136,13 @@ class Places:
                 if end_s < math.inf:
                     self.scenario.append(Action(ActionKind.OPEN, gates[host], end_s))
         return gates
+
+
+def _read_order(coordinator: int, copies: list[int]) -> list[int]:
+    """Return the nodes with a copy in the order in which a node reads from them: itself first, if it is one of them.
+
+    Pings decide between the others; nodes are equally near here, so each has an order of its own.
+    """
+    others = [node for node in copies if node != coordinator]
+    first = coordinator % len(others) if others else 0
+    return [node for node in copies if node == coordinator] + others[first:] + others[:first]
