@@ -168,7 +168,7 @@ class Places:
 
     def _copy(self, gateway: int, host: int, volume: int, epoch: Epoch) -> list[int]:
         stations, none = self.stations, self.stations.nowhere
-        drive = volume // self.spec.hosts.count % self.spec.drives.count
+        drive = (volume + volume // self.spec.hosts.count) % self.spec.drives.count
         own = self.spec.gateways.collocated and host == gateway
         return [
             self._gates[host] if host in epoch.hung else none,
