@@ -8,7 +8,7 @@ _VM = Preset(
     "rustfs-1.0-vm",
     "RustFS 1.0.1 on three virtual machines, fitted to throughput and latency of published PUTs of 50 KiB to 100 MiB "
     "(github.com/Maaz-Ali-Baig/masters-thesis-s3-evaluation, perf-rustfs-vm-3node-20261010); objects of several "
-    "blocks take another path. GET: a third of the PUT's constant time, as it makes fewer calls and no writes, and half "
+    "blocks take another path. GET: a third of the PUT's constant time, as it has fewer calls and no writes, and half "
     "of its bytes' (assumed). HEAD, DELETE and LIST: MinIO's times over its PUT's, times this PUT (assumed).",
     {
         "cpu": {
