@@ -29,6 +29,7 @@ PREFIX = "" if IS_CHECKOUT else f"{PACKAGE}."
 
 DATA = {
     "cli.pages": ["*.css", "*.js", "*.LICENSE", "templates/*.html"],
+    "cli.explore": ["*.css"],
     "sim.engine.compiled": ["kernel/*.[ch]"],
     "validate.lab.box": ["drive/*.[ch]"],
     "validate.reference": ["*.csv"],

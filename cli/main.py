@@ -53,6 +53,7 @@ GROUPS = {
     },
     "Changes, failures and growth": {
         "whatif": "Simulate variants of a spec with common random numbers, and say which meet the objectives.",
+        "explore": "Serve a local page with the main values of a spec as sliders, and what follows from them.",
         "find": "Find the value of one field that meets the objectives, or that minimises a latency.",
         "sensitivity": "Rank the numbers of a spec by their effect on a latency (Morris screening).",
         "failures": "Simulate failures: each operation before, during and after one, compared with a healthy store.",

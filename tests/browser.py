@@ -170,13 +170,13 @@ _running: list[Browser] = []
 
 
 @contextmanager
-def opened(path: Path, width: int, dark: bool = False) -> Iterator[Page]:
-    """An HTML file in a page of its own, which is closed with the block; after an error its Chromium ends, too."""
+def opened(path: Path | str, width: int, dark: bool = False) -> Iterator[Page]:
+    """An HTML file or address in a page of its own, which is closed with the block; an error ends Chromium, too."""
     if not _running:
         _running.append(Browser())
     try:
         page = Page(_running[0])
-        page.open(path.resolve().as_uri(), width, dark=dark)
+        page.open(path if isinstance(path, str) else path.resolve().as_uri(), width, dark=dark)
         yield page
         page.close()
     except BaseException:
