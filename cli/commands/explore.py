@@ -43,7 +43,7 @@ def command(
     options += [word for each in slos or () for word in ("--slo", each)]
     data = spec_mapping(spec, profile, assignments)
     explorer = Explorer(data, str(spec), options, parse_slos(slos), seed or 0, requests)
-    explorer.shown(())  # what cannot be simulated is refused before there is a page
+    explorer.verdict(())  # what cannot be simulated is refused before there is a page
     page = page_of(explorer)
     serve(page.server, port, lambda url: print(url, flush=True))
     say("ended")

@@ -19,11 +19,16 @@ from models.network.descendants import by_route
 from models.store import Spec, compile_spec, spec_of
 from sim.experiments.measures import Measures, difference
 from sim.experiments.sweep import PointTask, Settings, sweep
-from sim.forecast import Forecast, forecast_of_run
-from sim.replication.objectives import ObjectiveOutcome, outcomes
+from sim.forecast import Forecast
+from sim.replication.objectives import outcomes
 from sim.replication.slo import Slo
-from sim.replication.summaries import Interval
+from sim.replication.summaries import Interval, Replication, Replications
+from sim.saturation.capacity import capacity_of
+from sim.simulate import simulate
+from sim.verdict.offered_load import last_end_s, load_of
+from sim.verdict.verdict import LoadVerdict, verdict_on_run
 from traces.errors import InputError
+from traces.run import Run
 from traces.spec.spec_file import override
 
 PAIRED = 5
@@ -40,8 +45,7 @@ class Shown:
     """A forecast of a setting.
 
     Attributes:
-        forecast: of one run.
-        objectives: whether each is met in this run.
+        forecast: of one run, with a verdict that does not know the capacity, which takes longer (`Explorer.verdict`).
         roles: station roles in the order in which requests visit them.
         took_s: wall-clock time.
         requests: number of simulated requests.
@@ -49,7 +53,6 @@ class Shown:
     """
 
     forecast: Forecast
-    objectives: Sequence[ObjectiveOutcome]
     roles: Sequence[str]
     took_s: float
     requests: int
@@ -83,6 +86,7 @@ class Explorer:
         self.slos, self.seed, self.most_requests = slos, seed, most_requests
         self.knobs: list[Knob] = knobs_of(data, file)
         self.shown = lru_cache(_KEPT)(self._shown)
+        self.verdict = lru_cache(_KEPT)(self._verdict)
         self._measured = lru_cache(_KEPT)(self._measures)
 
     def setting(self, indices: Sequence[int]) -> Setting:
@@ -110,11 +114,20 @@ class Explorer:
     def _shown(self, setting: Setting) -> Shown:
         began_s = time.perf_counter()
         spec, is_cut = self._spec(setting)
-        found = forecast_of_run(spec, seed=self.seed)
-        met = outcomes(self.slos, Measures.of(found.replications)) if self.slos else []
-        requests = 0 if found.run is None else len(found.run)
-        is_cut = is_cut and requests >= self.most_requests
-        return Shown(found, met, _roles(found), time.perf_counter() - began_s, requests, is_cut)
+        run = simulate(spec, seed=self.seed, critical_path=True)
+        done = Replications((Replication.of(run, self.seed, load_of(run)),))
+        met = outcomes(self.slos, Measures.of(done)) if self.slos else []
+        found = Forecast(spec, done, verdict_on_run(run, None), met, spec.workload.ends, run)
+        is_cut = is_cut and len(run) >= self.most_requests
+        return Shown(found, _roles(spec, run), time.perf_counter() - began_s, len(run), is_cut)
+
+    def _verdict(self, setting: Setting) -> LoadVerdict | None:
+        """Return the verdict on a load, with what saturates first; None: nothing was requested."""
+        found = self.shown(setting).forecast
+        run = found.run
+        assert run is not None and run.trace is not None
+        capacity = capacity_of(found.spec, run.trace, True, last_end_s([load_of(run)]))
+        return verdict_on_run(run, capacity)
 
     def _measures(self, setting: Setting) -> Measures:
         spec, _ = self._spec(setting)
@@ -155,12 +168,11 @@ class Explorer:
         return f"{note}\n{yaml.safe_dump(override(self.data, setting), sort_keys=False, allow_unicode=True)}"
 
 
-def _roles(found: Forecast) -> list[str]:
+def _roles(spec: Spec, run: Run) -> list[str]:
     """Return the roles of visited stations in the order in which requests come to them, the others after these."""
-    run = found.run
-    assert run is not None and run.trace is not None
+    assert run.trace is not None
     visited = [row["role"] for row in run.station_rows if row["visits"]]
-    network, requests = compile_spec(found.spec, run.trace)
+    network, requests = compile_spec(spec, run.trace)
     load: dict[str, float] = {}
     roles: list[str] = []
     for route in dict.fromkeys(requests.route.tolist()):

@@ -15,6 +15,7 @@ from cli.figures.store_diagram import store_diagram
 from cli.tables.forecast.runs import summary_grid
 from cli.tables.forecast.steadiness import unsettled_lines
 from cli.tables.forecast.verdict import objective_lines, verdict_line
+from sim.verdict.verdict import LoadVerdict
 from traces.errors import InputError
 from traces.statistics.critical_path import attribution
 
@@ -75,7 +76,7 @@ def _control(number: int, knob: Knob) -> Any:
     if knob.is_ordered:
         marks = {n: text for n in (0, last) if len(text := knob.texts[n]) < _LONGEST_MARK}
         slider = dcc.Slider(
-            0, last, 1, value=knob.present, marks=marks, id=name, included=False, allow_direct_input=False
+            0, last, 1, value=knob.present, marks=marks or None, id=name, included=False, allow_direct_input=False
         )
         field: Any = html.Div(slider, className="slider")
     else:
@@ -108,9 +109,22 @@ def _connect(app: Any, explorer: Explorer) -> None:
         try:
             shown = explorer.shown(setting)
             before = None if kept is None else explorer.shown(tuple(kept))
-            return texts, _opening(explorer, shown), explorer.command(setting), _found(shown, before), list(setting)
+            opening = _opening(explorer, shown, shown.forecast.verdict)
+            return texts, opening, explorer.command(setting), _found(shown, before), list(setting)
         except InputError as error:
             return texts, html.P(f"Not possible: {error}", className="wrong"), "", no_update, no_update
+
+    @app.callback(  # type: ignore[untyped-decorator]
+        Output("verdict", "children", allow_duplicate=True),
+        Input("present", "data"),
+        prevent_initial_call="initial_duplicate",
+    )
+    def complete(present: list[str] | None) -> Any:
+        """Complete the verdict by what saturates first, which takes longer than the run."""
+        if present is None:
+            return no_update
+        setting = tuple(present)
+        return _opening(explorer, explorer.shown(setting), explorer.verdict(setting))
 
     @app.callback(  # type: ignore[untyped-decorator]
         Output("kept", "data"), Input("keep", "n_clicks"), State("present", "data"), prevent_initial_call=True
@@ -147,10 +161,10 @@ def _connect(app: Any, explorer: Explorer) -> None:
         return {"content": explorer.text(tuple(present)), "filename": "explored.yaml"}
 
 
-def _opening(explorer: Explorer, shown: Shown) -> list[Any]:
+def _opening(explorer: Explorer, shown: Shown, verdict: LoadVerdict | None) -> list[Any]:
     found = shown.forecast
-    opening = [] if found.verdict is None else [verdict_line(found.verdict)]
-    lines = [*opening, *objective_lines(shown.objectives), *unsettled_lines(found.unsettled, found.ends)]
+    opening = [] if verdict is None else [verdict_line(verdict)]
+    lines = [*opening, *objective_lines(found.objectives), *unsettled_lines(found.unsettled, found.ends)]
     cut = f", the first of the workload (limit: {explorer.most_requests:,})" if shown.is_cut else ""
     note = f"{shown.requests:,} requests{cut}, simulated in {shown.took_s:.2f} s, seed {explorer.seed}."
     first, *others = lines

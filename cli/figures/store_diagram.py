@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from cli.figures.runs import dressed, escaped
 from traces.run import StationRow
 
-MOST_DRAWN = 240
+MOST_DRAWN = 96
 """Stations of a role that are drawn, the busiest."""
 _SCALE = [[0.0, "#cfe3f7"], [0.5, "#f7d774"], [0.8, "#f0a35e"], [1.0, "#e0655a"]]
 _UNLIMITED = "#ccd2da"
