@@ -40,8 +40,8 @@ def say_doubts(read: Described, path: Path, said: Callable[[str], None] = say) -
         require_demands(read.spec)
     for found in implausible(read.spec):
         said(f"warning: {implausible_text(found)}")
-    for path, breach in breaches(read.spec):
-        said(f"warning: {path}: {breach.text}")
+    for clause, breach in breaches(read.spec):
+        said(f"warning: {clause}: {breach.text}")
     for doubt in doubts(read.spec, read.whole, read.origins, read.trace):
         said(f"note: {doubt_text(doubt)}")
     if read.trace is not None and (note := waiting_note(read.trace)):
