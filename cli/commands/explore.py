@@ -25,7 +25,9 @@ def command(
     ] = 10_000,
     port: PortOption = 0,
 ) -> None:
-    """Serve a local page with the main values of a spec as sliders, and what follows from them; Ctrl-C ends it.
+    """Serve a local page with the main values of a spec as sliders, and what follows from them.
+
+    It listens on 127.0.0.1 only, until Ctrl-C.
 
     Example: tailcast explore examples/minio.yaml --slo 'GET.p99<20ms'
     """
