@@ -89,9 +89,9 @@ def _of_osds(costs: CostFunctions, low: int, high: int) -> list[Effect]:
     for each in costs.of_groups:
         text = f" (hosts of group {each.group})" if each.group else ""
         for effect in events(each.state_inputs, low, high):
-            found = first.setdefault(effect.name, replace(effect, text=effect.text + text))
-            if effect.objects < found.objects:
-                first[effect.name] = replace(effect, text=effect.text + text)
+            named = effect if effect.name == "index shards" else replace(effect, text=effect.text + text)
+            if effect.objects < first.setdefault(effect.name, named).objects:
+                first[effect.name] = named
     return list(first.values())
 
 
