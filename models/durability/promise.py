@@ -28,7 +28,7 @@ class Promise(Strict):
     )
     acknowledged: Literal["synced", "written"] = Field(
         "synced",
-        description="When a write may be acknowledged. synced: when its object survives all of that, so that enough of "
+        description="Time at which a write may be acknowledged. synced: when its object survives all of that, so that enough of "
         "its parts are on drives; written: before, so that only objects written some time ago have to survive.",
     )
     rebuild: Annotated[Seconds, Field(gt=0), Basis("no default: no limit", 60, 3e7)] | None = Field(
