@@ -28,8 +28,8 @@ class Promise(Strict):
     )
     acknowledged: Literal["synced", "written"] = Field(
         "synced",
-        description="Time at which a write may be acknowledged. synced: when its object survives all of that, so that enough of "
-        "its parts are on drives; written: before, so that only objects written some time ago have to survive.",
+        description="Time at which a write may be acknowledged. synced: when its object survives all that, so that "
+        "enough of its parts are on drives; written: before, so that only older objects have to survive.",
     )
     rebuild: Annotated[Seconds, Field(gt=0), Basis("no default: no limit", 60, 3e7)] | None = Field(
         None, description="Longest time from the failure of a drive until all objects have all their parts again."
