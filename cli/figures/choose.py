@@ -17,7 +17,7 @@ _STATES = {"host": "a host down", "drive": "a drive down", "slow-drive": "one dr
 
 
 def choice_figures(result: Choice, file: HardwareFile) -> list[go.Figure]:
-    """Greatest rate of each store, with bands of the best, and latencies at the asked rate with failures."""
+    """Greatest rate of each store, with bands of the best, and latencies at the workload's rate with failures."""
     return [_rates(result, file), *(_latencies(result, op) for op in file.workload.ops)]
 
 
@@ -36,14 +36,14 @@ def _rates(result: Choice, file: HardwareFile) -> go.Figure:
         marker={"color": PLAIN},
         showlegend=False,
     )
-    asked = file.workload.rate or 0.0
-    figure.add_hline(y=asked, line={"color": "#d5521a", "dash": "dash"}, annotation_text=f"asked: {asked:g}/s")
+    rate_ops = file.workload.rate or 0.0
+    figure.add_hline(y=rate_ops, line={"color": "#d5521a", "dash": "dash"}, annotation_text=f"workload: {rate_ops:g}/s")
     rows = [[name, each.value, each.low, each.high] for name, each in zip(names, found, strict=True)]
     return with_table(figure, ["store", "greatest rate (1/s)", "low", "high"], rows)
 
 
 def _latencies(result: Choice, op: str) -> go.Figure:
-    figure = blank(f"p99 of {escaped(op)} at the asked rate", "", "ms")
+    figure = blank(f"p99 of {escaped(op)} at the workload's rate", "", "ms")
     names = [row.candidate.store for row in result.rows]
     table = []
     for (kind, label), colour in zip({"": "healthy", **_STATES}.items(), _COLOURS, strict=False):

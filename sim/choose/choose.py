@@ -182,7 +182,7 @@ def choose(
             for row in mapping(_Assess(wanted, tuple(slos), seed), candidates):
                 rows.append(row)
                 update(len(rows) / len(candidates))
-        # By the greatest rate; the asked one decides between those that serve none.
+        # By the greatest rate; the workload's decides between those that serve none.
         ranked = sorted((row for row in rows if isinstance(row, Row)), key=lambda row: -row.figures.most_ops)
         out = tuple(each for each in (*found, *rows) if isinstance(each, Excluded))
         months = None if wanted.file.growth is None else wanted.file.growth.months

@@ -40,7 +40,7 @@ class OpFigures:
 
 @dataclass(frozen=True)
 class Situation:
-    """A store at the asked rate, healthy or with a failure.
+    """A store at the workload's rate, healthy or with a failure.
 
     Attributes:
         ops: figures by operation; empty if the store does not serve the rate.
@@ -63,7 +63,7 @@ class Figures:
         most_ops: greatest rate in 1/s at which the objectives are met; 0: none was found.
         saturation_ops: rate at which the store saturates; None: not known.
         limit: what saturates first; None: not known.
-        healthy: at the asked rate.
+        healthy: at the workload's rate.
         failing: with each of `FAILURES` that the store's model has.
     """
 
@@ -77,7 +77,7 @@ class Figures:
 def figures_of(
     spec: Spec, faults: Mapping[str, tuple[Any, ...] | str], slos: Sequence[Slo], seed: int, *, quick: bool = False
 ) -> Figures:
-    """Return the figures of a spec whose workload has the asked rate.
+    """Return the figures of a spec whose workload has the workload's rate.
 
     Args:
         spec: the healthy store.

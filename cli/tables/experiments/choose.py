@@ -58,7 +58,7 @@ def evidence_text(evidence: Evidence | None) -> str:
 
 def store_grid(result: Choice, file: HardwareFile) -> Grid:
     """Table of stores with their settings, the best first."""
-    asked = file.workload.rate or 0.0
+    rate_ops = file.workload.rate or 0.0
     rows = [
         [
             row.candidate.store,
@@ -70,12 +70,12 @@ def store_grid(result: Choice, file: HardwareFile) -> Grid:
         ]
         for row in result.rows
     ]
-    columns = ["store", "settings", "greatest rate", "saturates first", f"serves {number(asked)}/s", "evidence"]
+    columns = ["store", "settings", "greatest rate", "saturates first", f"serves {number(rate_ops)}/s", "evidence"]
     return Grid("Greatest rate at the objectives", columns, rows, labels=2, layout="rows")
 
 
 def latency_grid(result: Choice, file: HardwareFile) -> Grid:
-    """Table of latencies at the asked rate, healthy and with failures."""
+    """Table of latencies at the workload's rate, healthy and with failures."""
     ops = file.workload.ops
     rows = [
         [row.candidate.store, what, *_latencies(situation, ops), _met(situation)]
