@@ -26,6 +26,7 @@ from sim.experiments.uncertainty import UncertaintyBand
 from sim.forecast import Forecast
 from sim.json_form import to_json
 from sim.replication.objectives import ObjectiveOutcome
+from sim.run_tables import visited_stations
 from sim.saturation.capacity import capacity_of
 from sim.verdict.extra_attempts import ExtraAttempts, extra_attempts
 from sim.verdict.offered_load import last_end_s, load_of
@@ -56,7 +57,7 @@ def result_of(run: Run, verdict: LoadVerdict | None = None) -> dict[str, Any]:
         op: figures | {"attempts": mean_attempts(run, op), "few": too_few(figures["count"] - figures["errors"])}
         for op, figures in summary["ops"].items()
     }
-    stations = [s for s in run.station_rows if s["visits"]]
+    stations = visited_stations(run)
     parts = {} if run.critical_path is None else {"attribution": attribution(run)}
     first = {"verdict": to_json(verdict)}
     return {**first, **summary, "ops": ops, "stations": stations, **parts, "engine": run.info["engine"]}

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from models.network.demand_sheet import Requests, sources
 from models.network.network import Network
+from models.network.station import NOWHERE
 from sim.engine.outcome import Failure, Outcome
-from traces.run import CRITICAL_PATH_SCHEMA, EARLIER_ATTEMPTS, STATION_SCHEMA
+from traces.run import CRITICAL_PATH_SCHEMA, EARLIER_ATTEMPTS, STATION_SCHEMA, Run, StationRow
 from traces.tables import label
 from traces.trace import Trace, optional_columns
 
@@ -84,6 +85,11 @@ def station_table(network: Network, outcome: Outcome) -> pa.Table:
         outcome.waiting_s / clock_s,
     ]
     return pa.table(columns, schema=STATION_SCHEMA)
+
+
+def visited_stations(run: Run) -> list[StationRow]:
+    """Return the rows of the stations that requests visited, without what stands for a part that a visit lacks."""
+    return [row for row in run.station_rows if row["visits"] and row["role"] != NOWHERE.role]
 
 
 def critical_path_table(network: Network, outcome: Outcome) -> pa.Table:

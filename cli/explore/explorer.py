@@ -23,6 +23,7 @@ from sim.forecast import Forecast
 from sim.replication.objectives import outcomes
 from sim.replication.slo import Slo
 from sim.replication.summaries import Interval, Replication, Replications
+from sim.run_tables import visited_stations
 from sim.saturation.capacity import capacity_of
 from sim.simulate import simulate
 from sim.verdict.offered_load import last_end_s, load_of
@@ -171,7 +172,7 @@ class Explorer:
 def _roles(spec: Spec, run: Run) -> list[str]:
     """Return the roles of visited stations in the order in which requests come to them, the others after these."""
     assert run.trace is not None
-    visited = [row["role"] for row in run.station_rows if row["visits"]]
+    visited = [row["role"] for row in visited_stations(run)]
     network, requests = compile_spec(spec, run.trace)
     load: dict[str, float] = {}
     roles: list[str] = []

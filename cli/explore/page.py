@@ -15,6 +15,7 @@ from cli.figures.store_diagram import store_diagram
 from cli.tables.forecast.runs import summary_grid
 from cli.tables.forecast.steadiness import unsettled_lines
 from cli.tables.forecast.verdict import objective_lines, verdict_line
+from sim.run_tables import visited_stations
 from sim.verdict.verdict import LoadVerdict
 from traces.errors import InputError
 from traces.statistics.critical_path import attribution
@@ -183,7 +184,7 @@ def _found(shown: Shown, before: Shown | None) -> list[Any]:
     named = [("present", run)]
     if before is not None and before.forecast.run is not None and before is not shown:
         named = [("kept", before.forecast.run), *named]
-    visited = [row for row in run.station_rows if row["visits"]]
+    visited = visited_stations(run)
     parts = attribution(run)
     colours = figures.role_colours([parts])
     return [

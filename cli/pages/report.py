@@ -20,6 +20,7 @@ from cli.tables.measured.comparison import comparison_grid
 from cli.tables.measured.quality import named_warnings, run_warnings
 from models.store import compile_spec, spec_of
 from sim.replication.summaries import Replication, Replications
+from sim.run_tables import visited_stations
 from sim.verdict.offered_load import load_of
 from traces.errors import InputError
 from traces.run import Run, StationRow
@@ -122,7 +123,7 @@ def _charts(runs: Sequence[tuple[str, Run]]) -> list[Section]:
         if found:
             sections.append(_attribution_section(name, found, colours))
         if run.stations is not None:
-            table = [station for station in run.station_rows if station["visits"]]
+            table = visited_stations(run)
             heading = f"Stations of {name}" if name else "Stations"
             sections.append(Section(heading, (), [stations_grid(table)], [figures.stations(table)]))
             sections += _routes(name, run, table)

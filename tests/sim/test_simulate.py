@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from models.store import load_spec, spec_of
+from sim.run_tables import visited_stations
 from sim.simulate import simulate
 from tests.models.test_store import EXAMPLE
+from tests.paths import EXAMPLES
 from tests.small_traces import trace_of
 from traces.errors import InputError
 from traces.run import Run
@@ -76,6 +78,14 @@ def test_what_is_written_is_read_back(tmp_path):
     assert again.stations.equals(run.stations)
     assert {name: again.info[name] for name in run.info} == run.info  # the version of the code is added
     assert again.info["spec"]["workload"]["operations"] == 500
+
+
+def test_what_stands_for_absent_parts_is_no_station_that_requests_visit():
+    """A host of `homelab.yaml` has no limit of its interface, so transfers pass by a gate."""
+    run = simulate(load_spec(EXAMPLES / "minio/homelab.yaml", ["workload.operations=50"]), seed=1)
+    assert any(row["role"] == "nowhere" and row["visits"] for row in run.station_rows)
+    assert {row["role"] for row in visited_stations(run)} >= {"host cpu", "drive"}
+    assert all(row["role"] != "nowhere" and row["visits"] for row in visited_stations(run))
 
 
 def test_run_can_be_simulated_again_from_what_it_says(tmp_path):
