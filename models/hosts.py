@@ -5,8 +5,8 @@ What small stores have in common, so that a store's own folder has its mechanism
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, ClassVar
+from collections.abc import Collection, Iterable
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from pydantic import Field
@@ -28,6 +28,12 @@ from traces.operations import Op, S3Op
 from traces.spec.field_notes import Basis, Unit
 from traces.spec.units import MOST_COUNT, Bytes
 from traces.workload.distributions import Strict
+
+Balance: TypeAlias = Annotated[Literal["round_robin", "proxy"], Basis("assumed: clients use the hosts in turn")]
+BALANCE = (
+    "At which host a request arrives: in turn; or in turn at those that are up, as by a proxy, whose own time is not "
+    "modelled."
+)
 
 
 class Calls(Internode):
@@ -140,3 +146,17 @@ class HostStations(StationList):
     def slowdowns(self, faults: Iterable[object]) -> list[Action]:
         """Return the effects of slow drives and of neighbours on stations."""
         return slowdowns_of_hosts(faults, cpu=self.cpu, drives=self.drive, ins=self.ins, outs=self.outs)
+
+
+def passed_to(host: int, turn: int, dead: Collection[int], hosts: int, balance: str) -> int:
+    """Return the host that a request for one is passed to, such as the same one.
+
+    Args:
+        host: that of the request, from 0.
+        turn: number by which the others take turns, if it is dead and there is a proxy.
+        dead: hosts that refuse requests.
+        hosts: number of all.
+        balance: one of `Balance`.
+    """
+    alive = [each for each in range(hosts) if each not in dead]
+    return alive[turn % len(alive)] if balance == "proxy" and host in dead and alive else host

@@ -58,6 +58,7 @@ class Durability:
         caveat: what may be lost although acknowledged parts are synced: a sentence without a full stop; empty: nothing.
         weaker: another kind of data, such as an index, that objects are lost without, and what is less for it; None:
             there is none.
+        usable: fraction of the drives' bytes that objects have, if not all have the same parts; None: data / width.
     """
 
     width: int
@@ -76,6 +77,7 @@ class Durability:
     on_drive: int = 1
     caveat: str = ""
     weaker: Weaker | None = None
+    usable: float | None = None
 
     @property
     def parity(self) -> int:
@@ -85,7 +87,7 @@ class Durability:
     @property
     def usable_fraction(self) -> float:
         """Fraction of the drives' bytes that objects have."""
-        return self.data / self.width
+        return self.data / self.width if self.usable is None else self.usable
 
     def lost_parts(self, event: Event) -> int:
         """Return how many of the parts of an object an event takes at most, for good or until power is back."""

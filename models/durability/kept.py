@@ -141,7 +141,8 @@ def _why(durability: Durability, event: Event) -> str:
     opening = f"{durability.settings} may lose objects to {_NAMES[event]}"
     if weaker is not None and durability.survives(event, True) and not weaker.survives(event, True):
         state = "synced" if weaker.synced else "not synced"
-        return f"{opening}: {weaker.name} have {weaker.acknowledged} copies, {state}, when a PUT is acknowledged"
+        copies = "one copy" if weaker.acknowledged == 1 else f"{weaker.acknowledged} copies"
+        return f"{opening}: {weaker.name} have {copies}, {state}, when a PUT is acknowledged"
     if not durability.survives(event, False):
         has = f"an object can lose {durability.parity} of {durability.width} parts"
         if event == "rack" and durability.on_rack is None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from models.garage.faults import Epoch, HostHung, epochs_of
 from models.garage.spec import GarageSpec
-from models.hosts import HostStations
+from models.hosts import HostStations, passed_to
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Indices, Member, Station
@@ -85,6 +85,7 @@ class Places:
 
     def _row(self, bucket: int, partition: int, coordinator: int, epoch: Epoch) -> list[int]:
         stations, none, spec = self.stations, self.stations.nowhere, self.spec
+        coordinator = passed_to(coordinator, partition, epoch.dead, spec.hosts.count, spec.balance)
         entry = none
         if coordinator in epoch.cut:
             entry = self._gates[coordinator]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from models.garage.durability import options
 from models.garage.presets import hosts as host_presets
 from models.site import common, drive_times
 from models.site.kinds import COUNT, FRACTION
@@ -44,5 +45,5 @@ def draft(site: Site) -> Tree:
     }
 
 
-SETUP = Setup(_QUESTIONS, draft)
+SETUP = Setup(_QUESTIONS, draft, options=options)
 """Questions and sections of a Garage spec."""

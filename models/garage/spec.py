@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from models.devices.presets import PRESETS_OF
 from models.garage import presets
 from models.garage.faults import Fault
-from models.hosts import BufferedDrives, Calls, HostPrices, ServerHosts, StoredObjects
+from models.hosts import BALANCE, Balance, BufferedDrives, Calls, HostPrices, ServerHosts, StoredObjects
 from models.network.service_demand import Demand, ServiceDemand
 from models.shared.background import BackgroundWork
 from models.shared.clients import ClientMachines, refuse_storage_hosts
@@ -91,6 +91,7 @@ class GarageSpec(StoreSpec):
     replication: Annotated[int, Basis("Garage's documentation recommends 3", 1, 7)] = Field(
         3, ge=1, le=7, description="Number of nodes with each block and each row (replication_factor)."
     )
+    balance: Balance = Field("round_robin", description=BALANCE)
     consistency: Annotated[Literal["consistent", "degraded", "dangerous"], Basis("Garage's default")] = Field(
         "consistent",
         description="Quorums: half of the copies for reads, and one more than half for writes; degraded: one copy for "

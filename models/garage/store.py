@@ -6,9 +6,10 @@ import math
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from models.capabilities import ObjectLimits, Remedies, SpecChange, more
+from models.capabilities import Evidence, ObjectLimits, Remedies, SpecChange, more
 from models.fill import growth_of
 from models.garage.compile import compile
+from models.garage.durability import durability
 from models.garage.faults import FAULTS
 from models.garage.setup import SETUP
 from models.garage.spec import MOST_HOSTS, GarageSpec
@@ -81,5 +82,7 @@ STORE = Store(
     unused=unused,
     object_limits=lambda spec: _LIMITS,
     spreads=SPREADS,
+    durability=durability,
+    evidence=Evidence("mechanism", "docs/garage.md"),
     setup=SETUP,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from models.minio.site.setup import SETUP as MINIO
+from models.rustfs.durability import options
 from models.rustfs.presets import hosts as host_presets
 from models.site.known import Tree, assumed
 from models.site.setup import Setup, Site
@@ -18,5 +19,5 @@ def draft(site: Site) -> Tree:
     return {**tree, "hosts": {**cast(Tree, tree["hosts"]), "preset": assumed(preset.name, text)}}
 
 
-SETUP = Setup(MINIO.questions, draft)
+SETUP = Setup(MINIO.questions, draft, options=options)
 """Questions and sections of a RustFS spec."""

@@ -8,12 +8,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from models.capabilities import Evidence
 from models.minio.compile import compile as compile_with
 from models.minio.demands import demands as minio_demands
 from models.minio.demands import unused as minio_unused
 from models.minio.spec.faults import FAULTS
 from models.minio.store import STORE as MINIO
 from models.network.service_demand import ServiceDemand
+from models.rustfs.durability import durability
 from models.rustfs.routes import BUILDERS
 from models.rustfs.setup import SETUP
 from models.rustfs.spec import RustfsSpec
@@ -43,4 +45,5 @@ _MINIO: Store[Any] = MINIO
 STORE = replace(
     _MINIO, name="rustfs", Spec=RustfsSpec, compile=compile, compile_saturated=partial(compile, waiting=math.inf),
     faults=FAULTS, demands=demands, unused=unused, doubts=None, object_limits=None, spreads=SPREADS, setup=SETUP,
+    durability=durability, evidence=Evidence("rows", "docs/rustfs.md"),
 )  # fmt: skip

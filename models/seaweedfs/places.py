@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from models.hosts import HostStations
+from models.hosts import HostStations, passed_to
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Indices, Member, Station
@@ -134,6 +134,8 @@ class Places:
 
     def _row(self, number: int, gateway: int, epoch: Epoch) -> list[int]:
         stations, none, spec = self.stations, self.stations.nowhere, self.spec
+        if spec.gateways.collocated:
+            gateway = passed_to(gateway, number, epoch.dead, spec.hosts.count, spec.balance)
         entry = stations.refused if spec.gateways.collocated and gateway in epoch.dead else none
         lost = epoch.dead | epoch.hung
         volume = number % (self.writable * self.buckets)

@@ -140,7 +140,10 @@ class Routes:
         """An operation of the filer, with one of its store."""
         store = self.spec.filer.store
         way = delay(self.stations.latency, store.latency)
-        stored = round_trip(way, use(self.head("store"), store.write if writes else store.read))
+        done = use(self.head("store"), store.write if writes else store.read)
+        if writes and store.synced:
+            done += use(self.stations.drive_latency, self.drives.sync or NOTHING)
+        stored = round_trip(way, done)
         return in_series(visit(self.head("cpu"), self.spec.of_filer(work)), stored)
 
     def _assigned(self) -> Step:

@@ -79,6 +79,14 @@ class FilerStore(Strict):
         0.0, ge=0, description="One-way latency from the filer to a store that is a server, such as Redis."
     )
     shared: bool = Field(False, description="Whether all filers have one store, such as Redis, instead of one each.")
+    copies: Annotated[int, Basis("leveldb2 has one; a database with a synchronous copy: 2", 1, 5)] = Field(
+        1, ge=1, le=10, description="Number of machines that have an entry when its write is complete."
+    )
+    synced: Annotated[bool, Basis("assumed: leveldb's log is not synced")] = Field(
+        False,
+        description="Whether these have synced it by then, which takes the time of a drive's sync, as those that wait "
+        "are synced together.",
+    )
 
 
 class Filer(PresetSection):
@@ -107,6 +115,11 @@ class ErasureVolumes(Strict):
     index: Demand = Field(
         NOTHING, description="Time of the binary search in the index file (.ecx) on a drive; 0: cached."
     )
+
+    @property
+    def width(self) -> int:
+        """Number of all shards."""
+        return self.data + self.parity
 
 
 class Volumes(Strict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from models.seaweedfs.durability import options
 from models.seaweedfs.presets import filer, gateways, hosts
 from models.site import common, drive_times
 from models.site.kinds import COUNT, FRACTION
@@ -47,5 +48,5 @@ def draft(site: Site) -> Tree:
     }
 
 
-SETUP = Setup(_QUESTIONS, draft)
+SETUP = Setup(_QUESTIONS, draft, options=options)
 """Questions and sections of a SeaweedFS spec."""

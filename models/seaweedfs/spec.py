@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from models.devices.processors import Cores
-from models.hosts import StoredObjects
+from models.hosts import BALANCE, Balance, StoredObjects
 from models.network.service_demand import NOTHING, ServiceDemand
 from models.seaweedfs.faults import Fault
 from models.seaweedfs.sections import Drives, Filer, Gateways, Master, SeaweedPrices, VolumeHosts, Volumes
@@ -40,6 +40,7 @@ class SeaweedSpec(StoreSpec):
     filer: Filer = Field(Filer(), description="Filers: CPU times, and their store.")
     hosts: VolumeHosts = Field(VolumeHosts(), description="Hosts with a volume server each: cores, NICs, CPU times.")
     drives: Drives = Field(Drives(), description="Drives of each host: service times.")
+    balance: Balance = Field("round_robin", description=f"{BALANCE} For gateways on hosts.")
     volumes: Volumes = Field(Volumes(), description="Volumes: copies, chunks, syncs, garbage, erasure code.")
     stored: StoredObjects = Field(StoredObjects(), description="Objects that the store holds before the run.")
     background: BackgroundWork = Field(
@@ -58,6 +59,12 @@ class SeaweedSpec(StoreSpec):
     def total_drives(self) -> int:
         """Number of drives of all hosts."""
         return self.hosts.count * self.drives.count
+
+    @property
+    def bytes_per_byte(self) -> float:
+        """Bytes on drives for each byte of objects: of copies, and of shards."""
+        erasure = self.volumes.erasure
+        return (1 - erasure.fraction) * self.volumes.copies + erasure.fraction * erasure.width / erasure.data
 
     @property
     def gateway_count(self) -> int:

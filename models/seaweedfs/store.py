@@ -6,10 +6,11 @@ import math
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from models.capabilities import Remedies, SpecChange, more
+from models.capabilities import Evidence, Remedies, SpecChange, more
 from models.fill import growth_of
 from models.network.service_demand import ServiceDemand
 from models.seaweedfs.compile import compile
+from models.seaweedfs.durability import durability
 from models.seaweedfs.faults import FAULTS
 from models.seaweedfs.setup import SETUP
 from models.seaweedfs.spec import SeaweedSpec
@@ -38,6 +39,8 @@ def demands(spec: SeaweedSpec, ops: Collection[Op]) -> dict[str, ServiceDemand |
     if {"PUT", "DELETE"} & set(ops):
         found |= {"filer.write": spec.filer.write, "filer.store.write": spec.filer.store.write}
         found["volumes.append"] = spec.volumes.append
+        if spec.filer.store.synced:
+            found["drives.sync"] = spec.drives.sync
     if "LIST" in ops:
         found |= {"filer.list": spec.filer.list, "filer.store.read": spec.filer.store.read}
     if "GET" in ops and spec.hosts.page_cache.hit_ratio < 1:
@@ -58,9 +61,10 @@ def unused(spec: SeaweedSpec, ops: Collection[Op]) -> list[str]:
         "gateways.cores": own,
         "gateways.nic": own,
         "hosts.internode.call": True,
+        "balance": not own,
         "volumes.erasure": not spec.volumes.erasure.fraction,
         "volumes.garbage": "DELETE" not in ops,
-        "drives.sync": not spec.volumes.fsync,
+        "drives.sync": not (spec.volumes.fsync or spec.filer.store.synced),
         "stored.object_size": not spec.stored.objects,
     }
     return [*spec.client.unused(), *(path for path, is_unused in without_effect.items() if is_unused)]
@@ -77,10 +81,8 @@ def changes(spec: SeaweedSpec, at_end: SeaweedSpec) -> Iterator[SpecChange]:
 
 
 def _stored_bytes(spec: SeaweedSpec, object_bytes: float) -> float:
-    erasure, coded = spec.volumes.erasure, spec.volumes.erasure.fraction
-    factor = (1 - coded) * spec.volumes.copies + coded * (erasure.data + erasure.parity) / erasure.data
     chunks = max(1, math.ceil(object_bytes / spec.volumes.chunk_size))
-    return factor * (object_bytes + chunks * _NEEDLE_BYTES)
+    return spec.bytes_per_byte * (object_bytes + chunks * _NEEDLE_BYTES)
 
 
 GROWTH = growth_of(_stored_bytes, lambda spec: spec.drives.capacity * spec.total_drives)
@@ -95,5 +97,7 @@ STORE = Store(
     demands=demands,
     unused=unused,
     spreads=SPREADS,
+    durability=durability,
+    evidence=Evidence("mechanism", "docs/seaweedfs.md"),
     setup=SETUP,
 )

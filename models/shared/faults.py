@@ -249,7 +249,7 @@ def slowdowns_of_hosts(
         cpu, ins, outs: cores and links of each host, shape (hosts,).
         drives: of each host, host by host, of any shape.
     """
-    slow = slow_parts(faults, range(0, drives.size + 1, drives.size // cpu.size))
+    slow = slow_parts(faults, [drives.size * host // cpu.size for host in range(cpu.size + 1)])
     return [
         *speeds(slow.cores, cpu.tolist()),
         *speeds(slow.drives + slow.shared_drives, drives.ravel().tolist()),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from models.capabilities import Doubt
+from models.capabilities import Doubt, Evidence
 from models.minio.doubts import doubts as minio_doubts
 from models.minio.store import STORE as MINIO
 from models.silo.spec import SiloSpec
@@ -19,4 +19,4 @@ def doubts(spec: SiloSpec) -> Iterator[Doubt]:
 
 
 _MINIO: Store[Any] = MINIO
-STORE = replace(_MINIO, name="silo", Spec=SiloSpec, doubts=doubts)
+STORE = replace(_MINIO, name="silo", Spec=SiloSpec, doubts=doubts, evidence=Evidence("box", "docs/silo.md"))

@@ -80,7 +80,8 @@ class Setup:
         questions: what it needs to know.
         draft: returns the sections of the spec, without the name of the store.
         readers: of files of such a store.
-        options: returns settings for some hardware, those that its users take first at first; None: it has none.
+        options: returns settings for some hardware, those that its users take first at first; raises InputError if the
+            store is not run on such; None: it has none.
         one_machine: returns the sections for hosts and clients that share the cores and the file system of one machine;
             None: the store's model does not have that.
     """

@@ -69,4 +69,6 @@ def options(hardware: Hardware) -> Iterator[Option]:
         few: Values = {"containers.replicas": min(3, hardware.total_drives)} if hardware.total_drives < 3 else {}
         if hardware.memory is not None:
             few["hosts.memory"] = hardware.memory
+        if hardware.is_disk:
+            few["drives.read_size"] = "1MiB"  # a disk reads on without a seek, while no other request waits (assumed)
         yield Option(text, {**facts, "protection": text}, few)

@@ -127,7 +127,8 @@ class Routes:
 
     def _written(self) -> Stages:
         """What is written back while no client waits, or at the close of a remote file."""
-        written = access(self.at("drive"), self.drives.write or NOTHING)
+        latency = use(self.stations.drive_latency, self.drives.write_latency)
+        written = access(self.at("drive"), self.drives.write or NOTHING, latency)
         if self.spec.is_remote and self.files.synced:
             return in_series(written + access(self.at("drive"), self.drives.sync or NOTHING))
         return detached(self.stations.latency, [written])

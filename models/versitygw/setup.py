@@ -6,6 +6,7 @@ from models.site import common, drive_times
 from models.site.kinds import COUNT, FRACTION
 from models.site.known import Tree, assumed
 from models.site.setup import Question, Setup, Site
+from models.versitygw.durability import options
 from models.versitygw.presets import hosts as host_presets
 
 _QUESTIONS = (
@@ -49,5 +50,5 @@ def draft(site: Site) -> Tree:
     }
 
 
-SETUP = Setup(_QUESTIONS, draft)
+SETUP = Setup(_QUESTIONS, draft, options=options)
 """Questions and sections of a versitygw spec."""

@@ -9,9 +9,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from models.devices.drive_times import ArrayTimes
 from models.devices.presets import PRESETS_OF
 from models.hosts import BufferedDrives, HostPrices, ServerHosts, StoredObjects
-from models.network.service_demand import Demand, ServiceDemand
+from models.network.service_demand import NOTHING, Demand, ServiceDemand
 from models.shared.background import BackgroundWork
 from models.shared.clients import ClientMachines, refuse_storage_hosts
 from models.shared.faults import refuse_unfit_faults
@@ -37,8 +38,12 @@ class GatewayHosts(ServerHosts):
     )
 
 
-class Drives(BufferedDrives):
-    """The drives of the file system, over which it distributes files."""
+class Drives(BufferedDrives, ArrayTimes):
+    """The drives of the file system, or arrays of them, over which it distributes files."""
+
+    write_latency: Demand = Field(
+        NOTHING, description="Further latency of a write that a close waits for, which overlaps with other accesses."
+    )
 
 
 class FileSystem(Strict):

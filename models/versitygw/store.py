@@ -6,11 +6,12 @@ import math
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from models.capabilities import Remedies, SpecChange, more
+from models.capabilities import Evidence, Remedies, SpecChange, more
 from models.fill import growth_of
 from models.network.service_demand import ServiceDemand
 from models.store import Store
 from models.versitygw.compile import compile
+from models.versitygw.durability import durability
 from models.versitygw.faults import FAULTS
 from models.versitygw.setup import SETUP
 from models.versitygw.spec import VersitygwSpec
@@ -73,5 +74,7 @@ STORE = Store(
     demands=demands,
     unused=unused,
     spreads=SPREADS,
+    durability=durability,
+    evidence=Evidence("mechanism", "docs/versitygw.md"),
     setup=SETUP,
 )

@@ -121,7 +121,11 @@ def candidate_of(name: str, wanted: Wanted, hosts: int | None = None) -> Candida
     assert store.durability is not None
     refused: list[str] = []
     reason = "there are no settings for this hardware"
-    for number, option in enumerate(store.setup.options(hardware)):
+    try:
+        options = list(store.setup.options(hardware))
+    except InputError as error:
+        return Excluded(name, error.messages[0])
+    for number, option in enumerate(options):
         try:
             described = _described(store, option, wanted, hardware)
             durability = store.durability(described.spec)

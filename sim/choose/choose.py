@@ -22,7 +22,7 @@ from models.site.replacements import replacement
 from sim.analysis.main_assumptions import main_unknowns
 from sim.capacity.growth import likely
 from sim.choose.candidates import Candidate, Excluded, Wanted, candidate_of, stores_to_compare
-from sim.choose.figures import Figures, faults_of_failures, figures_of, most_ops
+from sim.choose.figures import PRECISION, Figures, faults_of_failures, figures_of, most_ops
 from sim.choose.hardware import HardwareFile
 from sim.experiments.probability import band_of, score_interval
 from sim.experiments.sweep import first_trace
@@ -36,6 +36,8 @@ BEST = 3
 """Number of stores whose unknown values are drawn."""
 LEVEL = 0.8
 """Fraction of the draws that a band contains."""
+NO_CHANGE = (1 + PRECISION) ** 2 - 1
+"""Fraction by which the ratio of two rates may change without a cause, as each is within `PRECISION`: 13 %."""
 _UNKNOWNS = 5  # of each of the first two stores, moved one at a time
 _MOST_NUMBERS = 8  # of hosts that are tried
 
@@ -102,6 +104,11 @@ class Decisive:
     measured_by: str
 
     @property
+    def change(self) -> float:
+        """Fraction by which the ratio changes over the range."""
+        return max(self.low, self.high) / min(self.low, self.high) - 1
+
+    @property
     def decides(self) -> bool:
         """Whether the other store is better at one end."""
         return (self.low - 1) * (self.high - 1) < 0
@@ -115,8 +122,8 @@ class Ranking:
         drawn: of each, the best first.
         draws: number of draws.
         first: probability that the first one is the best of all that were drawn, and its 95 % interval.
-        decisive: the measurement that would decide between the first two; None: there are not two, or no value
-            matters.
+        decisive: the measurement that would decide between the first two; None: there are not two, or no value alone
+            changes the ratio of their rates by more than `NO_CHANGE`.
     """
 
     drawn: tuple[Drawn, ...]
@@ -187,12 +194,21 @@ def choose(
         out = tuple(each for each in (*found, *rows) if isinstance(each, Excluded))
         months = None if wanted.file.growth is None else wanted.file.growth.months
         table = Choice(tuple(ranked), out, None, wanted.promise, months, seed)
-        best = [row for row in ranked if row.figures.most_ops > 0][:BEST]
+        best = _different([row for row in ranked if row.figures.most_ops > 0])[:BEST]
         if not draws or not best:
             return table
         shown(table)
         ranking = _ranked(best, slos, draws, seed, mapping, progress)
     return Choice(table.rows, table.excluded, ranking, table.promise, months, seed)
+
+
+def _different(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows without those that have all the figures of an earlier one, as of a fork with the same model."""
+    found: dict[tuple[float, float | None, str], Row] = {}
+    for row in rows:
+        figures = row.figures
+        found.setdefault((figures.most_ops, figures.saturation_ops, repr(figures.healthy)), row)
+    return list(found.values())
 
 
 def _refuse(slos: Sequence[Slo], file: HardwareFile) -> None:
@@ -338,7 +354,10 @@ def _bands(draws: Sequence[Figures | None], assumed: Figures) -> dict[str, Band]
 def _decisive(
     first: Row, second: Row, slos: Sequence[Slo], seed: int, mapping: WorkerMap, progress: Progress
 ) -> Decisive | None:
-    """Return the unknown value with the greatest effect on the difference of two stores, one moved at a time."""
+    """Return the unknown value with the greatest effect on the ratio of two stores, one moved at a time.
+
+    None: none has an effect beyond `NO_CHANGE`.
+    """
     rows = (first, second)
     mine = [{each.path: each for each in row.candidate.described.uncertain.unknowns} for row in rows]
     main = {each.path: each for row in rows for each in main_unknowns(row.candidate.described.uncertain, _UNKNOWNS)}
@@ -365,7 +384,8 @@ def _decisive(
         stores = tuple(row.candidate.store for k, row in enumerate(rows) if path in mine[k])
         if all(0 < ratio < math.inf for ratio in ratios):
             found.append(Decisive(unknown, stores, ratios[0], ratios[1], replacement(path)))
-    return max(found, key=lambda each: abs(math.log(each.high / each.low)), default=None)
+    most = max(found, key=lambda each: each.change, default=None)
+    return None if most is None or most.change <= NO_CHANGE else most
 
 
 def _ends(unknown: Unknown) -> tuple[Any, Any]:

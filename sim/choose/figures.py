@@ -23,9 +23,11 @@ from traces.run import Run
 from traces.workload.kept_traces import generated
 
 FAILURES = ("host", "drive", "slow-drive")
-_TRIALS = 6  # of a search for the greatest rate: within 3 % of it
+_TRIALS = 6  # of a search for the greatest rate
 _LEAST = 0.02  # of the rate at which the store saturates; below it the search ends
 _MOST = 0.97
+PRECISION = (_MOST / _LEAST) ** 0.5**_TRIALS - 1
+"""Fraction by which the greatest rate may be above the one that is found: the last step of the bisection, 6 %."""
 _CORES = ("cpu", "cores")  # ends of the roles of stations that are cores
 
 

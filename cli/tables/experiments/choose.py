@@ -10,7 +10,7 @@ from cli.tables.grid import Grid
 from cli.words import number, seconds
 from models.capabilities import Evidence
 from models.durability.kept import named
-from sim.choose.choose import LEVEL, Band, Choice, Decisive, Ranking, Row
+from sim.choose.choose import LEVEL, NO_CHANGE, Band, Choice, Decisive, Ranking, Row
 from sim.choose.figures import Situation
 from sim.choose.hardware import HardwareFile
 from traces.spec.units import duration_text
@@ -20,6 +20,7 @@ _GRADES = {
     "rows": "published rows",
     "mechanism": "mechanism alone",
 }
+_LONG = 40  # characters of a reason, which then is not in a cell
 _SITUATIONS = {"host": "a host down", "drive": "a drive down", "slow-drive": "one drive 10 times slower"}
 
 
@@ -97,7 +98,7 @@ def _latencies(situation: Situation, ops: list[str]) -> list[str]:
     for op in ops:
         each = situation.ops.get(op)
         if each is None:
-            found.append(situation.reason or "none")
+            found.append("none (see below)" if len(situation.reason) > _LONG else situation.reason or "none")
         else:
             failed = f", {each.errors:.1%} fail" if each.errors else ""
             found.append(f"{seconds(each.p50_s)} / {seconds(each.p99_s)}{failed}")
@@ -134,8 +135,14 @@ def _probability(value: float | None) -> str:
 
 
 def excluded_lines(result: Choice) -> list[str]:
-    """Say why stores are not in the table."""
-    return [f"not in the table: {each.store}: {each.reason}" for each in result.excluded]
+    """Say why figures, and stores, are not in the tables."""
+    missing = [
+        f"{row.candidate.store}, {what}: {situation.reason}"
+        for row in result.rows
+        for what, situation in _situations(row)
+        if len(situation.reason) > _LONG
+    ]
+    return missing + [f"not in the table: {each.store}: {each.reason}" for each in result.excluded]
 
 
 def caveats(result: Choice) -> list[str]:
@@ -199,6 +206,12 @@ def ranking_lines(ranking: Ranking) -> list[str]:
         )
     if ranking.decisive is not None:
         lines.append(decisive_text(ranking.decisive, ranking))
+    elif len(ranking.drawn) > 1:
+        first, second = (each.store for each in ranking.drawn[:2])
+        lines.append(
+            f"No measurement of one value would decide between {first} and {second}: over its range, none changes the "
+            f"ratio of their rates by more than {NO_CHANGE:.0%}, within which the rates are not known"
+        )
     return lines
 
 

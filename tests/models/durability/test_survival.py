@@ -20,7 +20,14 @@ EXAMPLES = {
     "swift": "swift/cluster.yaml",
     "bob": "bob/cluster.yaml",
     "openio": "openio/cluster.yaml",
+    "silo": "silo/cluster.yaml",
+    "rustfs": "rustfs/cluster.yaml",
+    "garage": "garage/three-nodes.yaml",
+    "seaweedfs": "seaweedfs/cluster.yaml",
+    "versitygw": "versitygw/nfs.yaml",
 }
+RAID_6 = "drives.raid={level: 6, members: 6}"
+DATABASE = "filer.store.copies=2"
 
 
 def spec(store: str, *sets: str) -> Spec:
@@ -29,7 +36,7 @@ def spec(store: str, *sets: str) -> Spec:
 
 @pytest.mark.parametrize("store", EXAMPLES)
 def test_a_store_says_what_its_objects_survive(store: str) -> None:
-    found = kept_of(spec(store))[""]
+    found = kept_of(spec(store, *([RAID_6] if store == "versitygw" else [])))[""]
     assert found.settings
     assert found.source
     assert found.rebuild_s is not None
@@ -37,19 +44,67 @@ def test_a_store_says_what_its_objects_survive(store: str) -> None:
     assert 0 < found.annual_loss < 1e-3
 
 
-@pytest.mark.parametrize("store", ["bob", "openio"])
-def test_stores_that_do_not_sync_lose_newest_objects_with_the_power_of_all_hosts(store: str) -> None:
-    found = kept_of(spec(store))[""]
+@pytest.mark.parametrize(
+    ("store", "sets"),
+    [("bob", []), ("openio", []), ("rustfs", []), ("garage", []), ("garage", ["data_fsync=true"]),
+     ("seaweedfs", [DATABASE]), ("seaweedfs", [DATABASE, "volumes.fsync=true"])],
+)  # fmt: skip
+def test_stores_that_do_not_sync_lose_newest_objects_with_the_power_of_all_hosts(store: str, sets: list[str]) -> None:
+    found = kept_of(spec(store, *sets))[""]
     assert found.loses == ()
-    assert found.loses_newest == ("power",)
-    broken = breaches(spec(store, "promise.survives=[power]"))
+    assert "power" in found.loses_newest
+    assert not {"drive", "host"} & set(found.loses_newest)
+    broken = breaches(spec(store, *sets, "promise.survives=[power]"))
     assert [path for path, _ in broken] == ["promise.survives.power"]
-    assert breaches(spec(store, "promise.survives=[power]", "promise.acknowledged=written")) == []
+    assert breaches(spec(store, *sets, "promise.survives=[power]", "promise.acknowledged=written")) == []
 
 
-@pytest.mark.parametrize("store", ["minio", "ceph", "swift"])
-def test_stores_that_sync_keep_the_default_promise(store: str) -> None:
-    assert breaches(spec(store, "promise.survives=[drive, host, host_power, power]")) == []
+@pytest.mark.parametrize(
+    ("store", "sets"),
+    [
+        ("minio", []),
+        ("silo", []),
+        ("ceph", []),
+        ("swift", []),
+        ("rustfs", ["durability=strict"]),
+        ("garage", ["data_fsync=true", "metadata.fsync=true"]),
+        ("seaweedfs", [DATABASE, "volumes.fsync=true", "filer.store.synced=true"]),
+    ],
+)
+def test_stores_that_sync_keep_the_default_promise(store: str, sets: list[str]) -> None:
+    assert breaches(spec(store, *sets, "promise.survives=[drive, host, host_power, power]")) == []
+
+
+def test_an_entry_of_a_filer_is_lost_with_its_host_at_first() -> None:
+    found = kept_of(spec("seaweedfs"))[""]
+    assert found.loses == ()
+    assert set(found.loses_newest) == {"drive", "host", "host_power", "power"}
+    broken = breaches(spec("seaweedfs", "promise.survives=[host]"))
+    assert "entries of filers have one copy, not synced" in broken[0][1].text
+
+
+def test_versitygw_keeps_what_its_file_system_keeps() -> None:
+    assert kept_of(spec("versitygw", RAID_6))[""].loses_newest == ()
+    on_close = kept_of(spec("versitygw", RAID_6, "file_system.synced=false"))[""]
+    assert on_close.loses_newest == ("host_power", "power")
+
+
+@pytest.mark.parametrize(
+    ("level", "members", "fatal", "usable"), [(1, 3, 1, 1 / 3), (5, 4, 6, 3 / 4), (6, 6, 20, 4 / 6), (10, 6, 3, 1 / 2)]
+)
+def test_arrays_lose_files_to_sets_of_drives(level: int, members: int, fatal: int, usable: float) -> None:
+    one = store_named("versitygw").durability
+    assert one is not None
+    found = one(spec("versitygw", f"drives.raid={{level: {level}, members: {members}}}", "drives.count=2"))
+    assert found.fatal == 2 * fatal
+    assert found.usable_fraction == pytest.approx(usable)
+
+
+def test_usable_space_of_erasure_coded_volumes_is_that_of_both_kinds() -> None:
+    of = store_named("seaweedfs").durability
+    assert of is not None
+    coded = of(spec_of(load_mapping(ROOT / "examples/seaweedfs/erasure.yaml"), "coded"))
+    assert coded.usable_fraction == pytest.approx(1 / (0.1 * 2 + 0.9 * 1.4))
 
 
 @pytest.mark.parametrize(
@@ -64,6 +119,14 @@ def test_stores_that_sync_keep_the_default_promise(store: str) -> None:
         ("bob", ["vdisks.replicas=1", "quorum=1"], ("drive", "host")),
         ("openio", ["chunks.erasure=null", "chunks.replicas=1"], ("drive", "host")),
         ("openio", ["directory.replicas=1"], ("drive", "host")),
+        ("silo", ["erasure.parity=2"], ("host",)),
+        ("rustfs", ["erasure.parity=2"], ("host",)),
+        ("garage", ["replication=1"], ("drive", "host")),
+        ("garage", ["replication=2"], ()),
+        ("seaweedfs", ["volumes.copies=1"], ("drive", "host")),
+        ("versitygw", [], ("drive", "host")),
+        ("versitygw", [RAID_6], ("host",)),
+        ("versitygw", ["drives.raid={level: 0, members: 4}"], ("drive", "host")),
     ],
 )
 def test_what_settings_lose(store: str, sets: list[str], lost: tuple[str, ...]) -> None:
@@ -71,9 +134,9 @@ def test_what_settings_lose(store: str, sets: list[str], lost: tuple[str, ...]) 
 
 
 def test_a_quorum_of_one_may_lose_what_it_just_acknowledged() -> None:
-    found = kept_of(spec("bob", "quorum=1"))[""]
-    assert found.loses == ()
-    assert set(found.loses_newest) >= {"drive", "host", "host_power", "power"}
+    for found in (kept_of(spec("bob", "quorum=1"))[""], kept_of(spec("garage", "consistency=dangerous"))[""]):
+        assert found.loses == ()
+        assert set(found.loses_newest) >= {"drive", "host", "host_power", "power"}
 
 
 def test_a_slow_rebuild_and_probable_loss_break_a_promise() -> None:
@@ -131,7 +194,8 @@ def test_an_unknown_rebuild_is_no_kept_promise() -> None:
 def test_every_store_with_a_setup_has_durability_options_and_evidence() -> None:
     for name in names():
         store = store_named(name)
-        if store.issues is None and store.setup is not None and store.durability is not None:
+        if store.issues is None and store.setup is not None:
+            assert store.durability is not None, name
             assert store.setup.options is not None, name
             assert store.evidence is not None, name
             assert (ROOT / store.evidence.page).exists(), name

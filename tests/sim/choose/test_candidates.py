@@ -48,6 +48,34 @@ def test_stores_that_do_not_sync_are_chosen_without_the_same_promise_only(store)
     assert isinstance(candidate_of(store, wanted(promise={"acknowledged": "written"})), Candidate)
 
 
+@pytest.mark.parametrize(
+    ("store", "written", "synced"),
+    [
+        ("rustfs", "EC 8+4, relaxed", "EC 8+4, strict"),
+        ("garage", "replica 3", "replica 3, fsync"),
+        ("seaweedfs", "001", "001, fsync, SQL filer store"),
+    ],
+)
+def test_settings_sync_if_the_promise_needs_it(store, written, synced):
+    survives = ["drive", "host", "power"]
+    for acknowledged, text in (("written", written), ("synced", synced)):
+        found = candidate_of(store, wanted(promise={"survives": survives, "acknowledged": acknowledged}))
+        assert isinstance(found, Candidate)
+        assert found.option.text == text
+
+
+def test_versitygw_is_on_an_array_of_one_host():
+    unsynced = {"survives": ["drive", "power"], "acknowledged": "written"}
+    home = candidate_of("versitygw", wanted("home", unsynced))
+    assert isinstance(home, Candidate)
+    assert home.option.text == "RAID 6 of 4 drives"
+    assert home.described.spec.drives.count == 1
+    assert home.usable_bytes == pytest.approx(0.95 * 2 * home.described.spec.drives.capacity / 2)
+    several = candidate_of("versitygw", wanted("nvme", unsynced))
+    assert isinstance(several, Excluded)
+    assert "a file system in common" in several.reason
+
+
 def test_more_must_survive_with_more_copies():
     few = candidate_of("bob", wanted(promise={"survives": ["drive"], "acknowledged": "written"}))
     many = candidate_of("bob", wanted(promise={"survives": ["drive", "host"]}))
@@ -78,8 +106,13 @@ def test_pins_hold_in_the_spec():
 @pytest.mark.parametrize(("hosts", "drives"), [(1, 1), (1, 4), (3, 1), (5, 12)])
 def test_options_are_different_and_answer_questions_of_the_store(store, hosts, drives):
     setup = store_named(store).setup
-    options = list(setup.options(Hardware(hosts, drives, 8, False, 10**12, 64 << 30, 1e12)))
-    assert len({option.text for option in options}) == len(options) or store == "minio"
+    hardware = Hardware(hosts, drives, 8, False, 10**12, 64 << 30, 1e12)
+    if store == "versitygw" and hosts > 1:
+        with pytest.raises(InputError, match="a file system in common"):
+            list(setup.options(hardware))
+        return
+    options = list(setup.options(hardware))
+    assert len({option.text for option in options}) == len(options)
     questions = {question.name for question in setup.questions} | {"collocated", "index-replicas"}
     for option in options:
         assert set(option.facts) <= questions
