@@ -85,6 +85,10 @@ def test_a_killed_node_is_no_more_read_from_and_a_hung_one_is_waited_for():
     assert failed() == 0
     assert failed({"kind": "host_down", "host": 1, "at": 0}) == pytest.approx(1 / 3, abs=0.1)  # its own requests
     assert failed(*({"kind": "host_down", "host": host, "at": 0} for host in (1, 2))) == 1  # no quorum
+    changes.append("balance=proxy")
+    assert failed({"kind": "host_down", "host": 1, "at": 0}) == 0
+    assert failed(*({"kind": "host_down", "host": host, "at": 0} for host in (1, 2))) == 1
+    changes.pop()
     hung = {"kind": "host_hung", "host": 1, "at": 0}
     assert failed(hung) > 0.6  # its own, and those of the node that reads from it first
     assert failed({**hung, "detected_after": 75, "back_at": 0.01}) == 0

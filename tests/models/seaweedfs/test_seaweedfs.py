@@ -133,6 +133,20 @@ def test_a_killed_server_is_not_read_from_and_writes_need_another_one():
     assert not run(alone("GET", "4KiB", hosts=few, **more))[0].failure.any()
 
 
+def test_a_proxy_leaves_out_a_gateway_whose_host_is_killed():
+    killed = [{"kind": "host_down", "host": 1, "at": 1e-9, "detected_after": 0}]
+    more = {"hosts": {"count": 5}, "volumes": {"copies": 2}, "gateways": {"collocated": True}, "faults": killed}
+    more |= {"operations": 500, "network": {"latency": 1e-3}}
+    assert run(alone("PUT", "4KiB", **more))[0].failure.astype(bool).mean() == pytest.approx(1 / 5, abs=0.02)
+    assert not run(alone("PUT", "4KiB", balance="proxy", **more))[0].failure.any()
+
+
+def test_an_entry_that_is_synced_takes_the_time_of_a_sync():
+    filer = {"store": {"write": 0, "read": 0, "synced": True}}
+    for op, expected_s in (("PUT", 1e-2), ("DELETE", 1e-2), ("GET", 0)):
+        assert took_s(alone(op, "4KiB", filer=filer, drives={"sync": 1e-2})).mean() == pytest.approx(expected_s)
+
+
 def test_deleted_bytes_are_vacuumed():
     drives = {"read": {"per_byte": 2e-9}, "write": {"per_byte": 1e-9}}
     for size, of_size in (("1MiB", 1 << 20), ("10MiB", 10 << 20)):

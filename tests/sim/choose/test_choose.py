@@ -8,9 +8,19 @@ import math
 
 import pytest
 
+from cli.tables.experiments.choose import ranking_lines
 from sim.choose.candidates import Candidate, Wanted, candidate_of
-from sim.choose.choose import choose, figures_by_name
-from sim.choose.figures import faults_of_failures, figures_of, most_ops
+from sim.choose.choose import (
+    NO_CHANGE,
+    Drawn,
+    Ranking,
+    Row,
+    _decisive,
+    _different,
+    choose,
+    figures_by_name,
+)
+from sim.choose.figures import Figures, Situation, faults_of_failures, figures_of, most_ops
 from sim.choose.hardware import read_hardware
 from sim.experiments.sweep import first_trace
 from sim.json_form import to_json
@@ -71,13 +81,14 @@ def test_a_single_host_serves_nothing_without_it():
 
 def test_a_choice_ranks_the_best(wanted):
     tables = []
+    left_out = ["swift", "silo", "rustfs", "garage", "seaweedfs"]
     found = choose(
-        wanted, [GET], excluded=["swift"], draws=3, seed=1, progress=silent, shown=tables.append
+        wanted, [GET], excluded=left_out, draws=3, seed=1, progress=silent, shown=tables.append
     )  # fmt: skip
     assert [row.candidate.store for row in tables[0].rows] == [row.candidate.store for row in found.rows]
     rates = [row.figures.most_ops for row in found.rows]
     assert rates == sorted(rates, reverse=True)
-    assert {each.store for each in found.excluded} == {"bob", "openio"}
+    assert {each.store for each in found.excluded} == {"bob", "openio", "versitygw"}
     assert all(row.hosts_later >= 6 for row in found.rows)
     ranking = found.ranking
     assert math.fsum(each.first for each in ranking.drawn) == pytest.approx(1)
@@ -86,9 +97,35 @@ def test_a_choice_ranks_the_best(wanted):
         assert band.low <= row.figures.most_ops <= band.high
         assert len(drawn.most_ops) == 3
     assert ranking.first[0] == ranking.drawn[0].first
-    assert ranking.decisive.unknown.path
-    assert ranking.decisive.measured_by
+    if ranking.decisive is not None:
+        assert ranking.decisive.change > NO_CHANGE
+        assert ranking.decisive.measured_by
     json.dumps(to_json(found))
+
+
+@pytest.mark.parametrize(("change", "decides"), [(1.0, False), (1 + NO_CHANGE - 0.01, False), (1.5, True)])
+def test_a_value_decides_only_if_it_changes_the_ratio_more_than_the_search_does(wanted, minio, change, decides):
+    other = candidate_of("ceph", wanted)
+    assert isinstance(other, Candidate)
+    rows = [Row(each, Figures(100.0, 200.0, None, Situation({}, True), {}), 6, None) for each in (minio, other)]
+
+    def rates(moved, tasks):
+        return [
+            100.0 * (change if candidate is minio and end % 2 else 1.0) for end, (candidate, *_) in enumerate(tasks)
+        ]
+
+    found = _decisive(*rows, [GET], 0, rates, silent)
+    assert (found is not None) == decides
+    ranking = Ranking(tuple(Drawn(name, (), {}, 0.5) for name in ("minio", "ceph")), 2, (0.5, 0.1, 0.9), found)
+    assert ("No measurement of one value would decide" in ranking_lines(ranking)[-1]) != decides
+
+
+def test_a_fork_with_the_same_figures_is_not_ranked_by_itself(wanted, minio):
+    fork = candidate_of("silo", wanted)
+    assert isinstance(fork, Candidate)
+    same, other = (Figures(rate, 200.0, None, Situation({}, True), {}) for rate in (100.0, 90.0))
+    rows = [Row(minio, same, 6, None), Row(fork, same, 6, None), Row(fork, other, 6, None)]
+    assert _different(rows) == [rows[0], rows[2]]
 
 
 def test_an_objective_needs_requests(wanted):
