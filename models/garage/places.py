@@ -7,7 +7,6 @@ pings. A block of columns is an epoch, in which some hosts are killed or hang.
 
 from __future__ import annotations
 
-import math
 from itertools import product
 
 import numpy as np
@@ -19,7 +18,7 @@ from models.hosts import HostStations, passed_to
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Indices, Member, Station
-from models.shared.faults import merged
+from models.shared.faults import shut_actions
 from models.shared.placement_table import PlacementTable, epoch_changes, epoch_names, numbered
 
 _HEAD = ("entry", "cpu", "in", "out", "rows", "blocks")
@@ -132,10 +131,7 @@ class Places:
         for host in sorted(spans):
             station = Station(f"host {host} hangs", "silent part", Discipline.GATE, indices=(host,))
             gates[host] = self.stations.add(station)
-            for at_s, end_s in merged(spans[host]):
-                self.scenario.append(Action(ActionKind.SHUT, gates[host], at_s))
-                if end_s < math.inf:
-                    self.scenario.append(Action(ActionKind.OPEN, gates[host], end_s))
+            self.scenario += shut_actions(gates[host], spans[host])
         return gates
 
 

@@ -11,7 +11,6 @@ A request has one hash for both tables: their numbers of rows have no common div
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -23,7 +22,7 @@ from models.network.station import Bound, Choice, Group, Member, Station
 from models.openio.faults import Epoch, HostDown, RawxHung, drives_of, epochs_of
 from models.openio.spec import OpenioSpec
 from models.openio.stations import GATEWAY_PARTS, Stations, failed_gateways, slowdowns
-from models.shared.faults import merged
+from models.shared.faults import shut_actions
 from models.shared.placement_table import PlacementTable, epoch_changes, epoch_names, numbered
 from traces.random_streams import stream_id, uniforms
 
@@ -236,7 +235,7 @@ class Places:
         for drive in sorted(spans):
             station = Station(f"drive {drive} is silent", "silent part", Discipline.GATE, indices=(drive,))
             gates[drive] = self.stations.add(station)
-            self.scenario += _shut(gates[drive], spans[drive])
+            self.scenario += shut_actions(gates[drive], spans[drive])
         return gates
 
     def _election_gates(self) -> dict[int, int]:
@@ -252,16 +251,8 @@ class Places:
                 poll_limit=round(_WAIT_S / _POLL_S),
             )  # fmt: skip
             gates[host] = self.stations.add(gate)
-            self.scenario += _shut(gates[host], spans[host])
+            self.scenario += shut_actions(gates[host], spans[host])
         return gates
-
-
-def _shut(gate: int, spans: list[tuple[float, float]]) -> Iterator[Action]:
-    """Yield the actions that keep a gate shut during spans."""
-    for at_s, end_s in merged(span for span in spans if span[1] > span[0]):
-        yield Action(ActionKind.SHUT, gate, at_s)
-        if end_s < math.inf:
-            yield Action(ActionKind.OPEN, gate, end_s)
 
 
 @lru_cache(maxsize=16)  # a store is compiled many times until its rate at saturation is known

@@ -18,7 +18,7 @@ from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Indices, Member, Station
 from models.seaweedfs.faults import Epoch, HostHung, epochs_of
 from models.seaweedfs.spec import SeaweedSpec
-from models.shared.faults import merged
+from models.shared.faults import shut_actions
 from models.shared.links import added_link
 from models.shared.placement_table import PlacementTable, epoch_changes, epoch_names, numbered
 
@@ -241,8 +241,5 @@ class Places:
         for host in sorted(spans):
             station = Station(f"host {host} hangs", "silent part", Discipline.GATE, indices=(host,))
             gates[host] = self.stations.add(station)
-            for at_s, end_s in merged(spans[host]):
-                self.scenario.append(Action(ActionKind.SHUT, gates[host], at_s))
-                if end_s < math.inf:
-                    self.scenario.append(Action(ActionKind.OPEN, gates[host], end_s))
+            self.scenario += shut_actions(gates[host], spans[host])
         return gates

@@ -164,6 +164,21 @@ def outage_actions(outages: Iterable[tuple[float, float]], stations: Iterable[in
     return actions
 
 
+def shut_actions(gate: int, spans: Iterable[tuple[float, float]]) -> list[Action]:
+    """Return the actions that keep a gate shut as long as any of some spans lasts.
+
+    Args:
+        gate: a station of the discipline `GATE`.
+        spans: start and end of each in s, in any order; they may overlap, and at an infinite end it stays shut.
+    """
+    actions = []
+    for start, end in merged(span for span in spans if span[0] < span[1]):
+        actions.append(Action(ActionKind.SHUT, gate, start))
+        if end < math.inf:
+            actions.append(Action(ActionKind.OPEN, gate, end))
+    return actions
+
+
 def merged(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     """Return the same times as spans that neither overlap nor touch, in ascending order."""
     found: list[tuple[float, float]] = []

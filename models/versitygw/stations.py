@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
 from models.hosts import HostStations
 from models.network.discipline import Discipline
-from models.network.scenario import Action, ActionKind
+from models.network.scenario import Action
 from models.network.station import UNBOUNDED, Member, Station
-from models.shared.faults import merged, outage_actions
+from models.shared.faults import outage_actions, shut_actions
 from models.shared.links import added_link
 from models.shared.placement_table import PlacementTable
 from models.versitygw.faults import FileSystemHung, HostDown
@@ -59,10 +57,8 @@ class Stations(HostStations):
             )
             spans = [(f.at, f.back_s) for f in spec.faults if isinstance(f, HostDown) and f.host == host]
             self.scenario += outage_actions(spans, [entry[host]])
-        for at_s, end_s in merged((f.at, f.back_s) for f in spec.faults if isinstance(f, FileSystemHung)):
-            self.scenario.append(Action(ActionKind.SHUT, self.hung, at_s))
-            if end_s < math.inf:
-                self.scenario.append(Action(ActionKind.OPEN, self.hung, end_s))
+        hangs = [(f.at, f.back_s) for f in spec.faults if isinstance(f, FileSystemHung)]
+        self.scenario += shut_actions(self.hung, hangs)
         rows = [
             [entry[h], self.cpu[h], self.ins[h], self.outs[h], slots[h], drive]
             for drive in self.drive[0]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Choice, Group, Indices, Member, Station
+from models.shared.faults import shut_actions
 from models.shared.placement_table import PlacementTable, epoch_changes, epoch_names, numbered
 from models.swift.cluster.epochs import Epoch, epochs_of, silences_of
 from models.swift.cluster.ring import Table, orders_of, partitions_of, placed
@@ -273,7 +274,5 @@ class Places:
 
     def _gate(self, number: int, shut_s: float, open_s: float) -> int:
         gate = self.stations.add(Station(f"silence {number}", "silent part", Discipline.GATE, indices=(number,)))
-        self.scenario.append(Action(ActionKind.SHUT, gate, shut_s))
-        if open_s < math.inf:
-            self.scenario.append(Action(ActionKind.OPEN, gate, open_s))
+        self.scenario += shut_actions(gate, [(shut_s, open_s)])
         return gate
