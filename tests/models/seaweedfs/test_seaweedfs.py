@@ -159,6 +159,10 @@ def test_deleted_bytes_are_vacuumed():
     ("workload.duration=2s", "workload.object_size=10MiB", "workload.rate=30/s", "volumes.fsync=true"),
     ("workload.duration=2s", "faults=[{kind: host_hung, host: 1, at: 0.5s, back_at: 1s}]"),
     ("workload.duration=2s", "faults=[{kind: host_down, host: 2, at: 1s}]"),
+    (
+        "workload.duration=1s", "faults=[{kind: host_down, host: 2, at: 0.5s}]", "balance=proxy",
+        "filer.store.synced=true",
+    ),
 ])  # fmt: skip
 def test_both_engines_agree(changes):
     spec = example("cluster", *changes)

@@ -90,9 +90,10 @@ def test_a_host_that_is_down_refuses_its_requests():
     assert (run(spec).failure != 0).mean() == 0.5
 
 
+@pytest.mark.parametrize("raid", ["null", "{level: 5, members: 4}"])
 @pytest.mark.parametrize("name", ["local", "nfs"])
-def test_both_engines_agree(name):
-    spec = example(name, "workload.duration=1s", "hosts.max_requests=3")
+def test_both_engines_agree(name, raid):
+    spec = example(name, "workload.duration=1s", "hosts.max_requests=3", f"drives.raid={raid}")
     assert np.array_equal(run(spec).end_s, run(spec, simpy_engine).end_s, equal_nan=True)
 
 
