@@ -73,7 +73,7 @@ class Metadata(PresetSection, Internode):
     )
 
     slices_per_chunk: Annotated[float, Unit("", "10"), Basis("assumed: files that are written once", 1, 350)] = Field(
-        1.0, ge=1, description="Mean number of slices of a chunk, of which overwrites and appends add one each."
+        1.0, ge=1, description="Mean number of writes that a chunk consists of; overwrites and appends add one each."
     )
 
     @property
