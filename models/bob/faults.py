@@ -6,33 +6,29 @@ until the next check of the nodes has found it unreachable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from models.shared import epochs
-from models.shared.epochs import NO_PARTS, Parts, Span
-from models.shared.faults import FaultKind, HostNeighbour, Outage, SlowDrive
+from models.hosts.faults import HostEpoch, HostOutage, HostSilence, host_epochs
+from models.shared.faults import SLOW_PARTS, FaultKind, HostNeighbour, SlowDrive
 from traces.spec.field_notes import Basis
 from traces.spec.units import Seconds
 
 _CHECK = "Bob's example configuration: a check every 5 s, with a timeout of 3 s"
 
 
-class HostDown(Outage):
+class HostDown(HostOutage):
     """The nodes of a host are killed: their clients' requests and other nodes' calls are refused."""
 
     kind: Literal["host_down"] = Field(description="Host failure: its nodes are killed and refuse connections.")
-    host: int = Field(0, ge=0, description="Number of the host that is affected, from 0.")
 
 
-class LinkDown(Outage):
+class LinkDown(HostSilence):
     """The link of a host is cut, so that its nodes are silent."""
 
     kind: Literal["link_down"] = Field(description="Link failure: the nodes of a host are silent.")
-    host: int = Field(0, ge=0, description="Number of the host that is affected, from 0.")
     detected_after: Annotated[Seconds, Basis(_CHECK, 0.1, 600)] = Field(
         8.0, description="Time until the other nodes know that its nodes are unreachable."
     )
@@ -42,40 +38,17 @@ Fault = Annotated[HostDown | LinkDown | SlowDrive | HostNeighbour, Field(discrim
 """An entry of the section `faults`."""
 
 
-@dataclass(frozen=True)
-class Epoch(epochs.Epoch):
-    """The state of the hosts from a time on.
-
-    Attributes:
-        dead: hosts whose nodes are known to be unreachable.
-        silent: hosts whose nodes do not respond.
-        cut: hosts that no client reaches.
-    """
-
-    dead: Parts = NO_PARTS
-    silent: Parts = NO_PARTS
-    cut: Parts = NO_PARTS
-
-
-def epochs_of(faults: Iterable[Fault]) -> tuple[Epoch, ...]:
+def epochs_of(faults: Collection[Fault]) -> tuple[HostEpoch, ...]:
     """Return the epochs that faults divide a run into."""
-    return epochs.epochs_of(Epoch, (span for fault in faults for span in _spans(fault)))
-
-
-def _spans(fault: Fault) -> Iterator[Span]:
-    if isinstance(fault, HostDown):
-        yield Span(fault.at, fault.back_s, "dead", [fault.host])
-    elif isinstance(fault, LinkDown):
-        found_s = min(fault.at + fault.detected_after, fault.back_s)
-        yield Span(fault.at, found_s, "silent", [fault.host])
-        yield Span(found_s, fault.back_s, "dead", [fault.host])
-        yield Span(fault.at, fault.back_s, "cut", [fault.host])
+    return host_epochs(
+        [fault for fault in faults if isinstance(fault, HostDown)],
+        [fault for fault in faults if isinstance(fault, LinkDown)],
+    )
 
 
 FAULTS = {
     "host": FaultKind("host_down", "outage", "host", refuses=True),
     "link": FaultKind("link_down", "outage", "host", refuses=True, settled={"detected_after": 0.0}),
-    "slow-drive": FaultKind("slow_drive", "slow", "drive"),
-    "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),
+    **SLOW_PARTS,
 }
 """The failures of the command `failures`, by name."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from models.bob.faults import Epoch, LinkDown, epochs_of
+from models.bob.faults import LinkDown, epochs_of
 from models.bob.spec import BobSpec
 from models.bob.stations import Stations, replicas_of
+from models.hosts.faults import HostEpoch
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Member, Station
-from models.shared.placement_table import PlacementTable, epoch_changes, epoch_names, numbered
+from models.shared.placement_table import numbered, placed_by_epoch
 
 _HEAD = ("entry", "writes", "cpu", "in", "out", "drive", "blob", "dirty")
 _NODE = (
@@ -37,7 +38,7 @@ class Places:
     def __init__(self, spec: BobSpec, stations: Stations):
         self.spec, self.stations = spec, stations
         self.epochs = epochs_of(spec.faults)
-        self.bound = self.epochs != (Epoch(),)
+        self.bound = self.epochs != (HostEpoch(),)
         self.coordinators = 1 if spec.balance == "single" else spec.total_nodes
         self.copies = [replicas_of(spec, vdisk) for vdisk in range(spec.vdisks.count)]
         self.local = np.array([[c in copies for copies in self.copies] for c in range(self.coordinators)])
@@ -46,15 +47,14 @@ class Places:
         cuts = [fault for fault in spec.faults if isinstance(fault, LinkDown) and fault.back_at is not None]
         for fault in sorted(cuts, key=lambda fault: fault.at):
             self._unreachable[fault.host] = self._gate(fault)
-        names = epoch_names(stations.add, len(self.epochs)) if self.bound else []
         columns = [
             *((part,) for part in _HEAD),
             *numbered("node", spec.vdisks.replicas, _NODE),
             *numbered("other", spec.total_nodes - 1, _OTHER),
         ]
-        self._placement = PlacementTable(0, columns, [self._block(epoch) for epoch in self.epochs], names)
+        self._placement, changes = placed_by_epoch(stations.add, self.epochs, columns, self._block)
         self.table, self.groups = self._placement.stations, self._placement.groups
-        self.scenario += epoch_changes(0, names, [epoch.at_s for epoch in self.epochs] if self.bound else [])
+        self.scenario += changes
 
     def head(self, part: str) -> Member | Bound:
         """Return a part of the coordinator, or of its own copy."""
@@ -77,11 +77,11 @@ class Places:
     def _host(self, node: int) -> int:
         return node % self.spec.hosts.count
 
-    def _block(self, epoch: Epoch) -> NDArray[np.int32]:
+    def _block(self, epoch: HostEpoch) -> NDArray[np.int32]:
         vdisks = range(self.spec.vdisks.count)
         return np.array([self._row(c, vdisk, epoch) for c in range(self.coordinators) for vdisk in vdisks], np.int32)
 
-    def _row(self, coordinator: int, vdisk: int, epoch: Epoch) -> list[int]:
+    def _row(self, coordinator: int, vdisk: int, epoch: HostEpoch) -> list[int]:
         """Return the columns of a coordinator and a virtual disk."""
         stations, none, spec = self.stations, self.stations.nowhere, self.spec
         host, copies = self._host(coordinator), self.copies[vdisk]

@@ -16,7 +16,7 @@ from models.garage.faults import epochs_of
 from models.garage.places import Places
 from models.garage.routes import INLINE_BYTES, Kind, Routes
 from models.garage.spec import GarageSpec
-from models.hosts import HostStations
+from models.hosts.stations import HostStations
 from models.network.demand_sheet import Requests
 from models.network.distinct_rows import kinds_of_rows
 from models.network.network import Network

@@ -12,14 +12,14 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from models.garage.faults import Epoch, HostHung, epochs_of
+from models.garage.faults import HostHung, epochs_of
 from models.garage.spec import GarageSpec
-from models.hosts import HostStations, passed_to
+from models.hosts.faults import HostEpoch, passed_to
+from models.hosts.stations import HostStations
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
-from models.network.station import Bound, Indices, Member, Station
-from models.shared.faults import shut_actions
-from models.shared.placement_table import PlacementTable, epoch_changes, epoch_names, numbered
+from models.network.station import Bound, Indices, Member
+from models.shared.placement_table import numbered, placed_by_epoch
 
 _HEAD = ("entry", "cpu", "in", "out", "rows", "blocks")
 _NODE = ("hung", "dead", "way", "caller", "callee", "cpu", "in", "out", "own in", "own out", "writer", "meta", "drive")
@@ -42,21 +42,20 @@ class Places:
         self.spec, self.stations = spec, stations
         self.writer = stations.of_each_host("metadata writer", "metadata writer", Discipline.POOL)
         self.epochs = epochs_of(spec.faults)
-        self.bound = self.epochs != (Epoch(),)
+        self.bound = self.epochs != (HostEpoch(),)
         self.coordinators, hosts = spec.hosts.count, spec.hosts.count
         self.buckets = max(1, min(buckets, hosts, _MOST_BUCKETS))
         self.partitions = hosts * spec.drives.count
-        self.scenario = [Action(ActionKind.DOWN, stations.refused)] * self.bound
-        self._gates = self._hung_gates()
+        self._gates, shut = stations.hung_gates([fault for fault in spec.faults if isinstance(fault, HostHung)])
+        self.scenario = [*[Action(ActionKind.DOWN, stations.refused)] * self.bound, *shut]
         protection = spec.protection
         columns: list[Indices] = [(part,) for part in _HEAD]
         for name in SETS:
             columns += numbered(f"{name} read", protection.read_quorum, _NODE)
             columns += numbered(f"{name} write", protection.width, _NODE)
-        names = epoch_names(stations.add, len(self.epochs)) if self.bound else []
-        self._placement = PlacementTable(0, columns, [self._block(epoch) for epoch in self.epochs], names)
+        self._placement, changes = placed_by_epoch(stations.add, self.epochs, columns, self._block)
         self.table, self.groups = self._placement.stations, self._placement.groups
-        self.scenario += epoch_changes(0, names, [epoch.at_s for epoch in self.epochs] if self.bound else [])
+        self.scenario += changes
 
     def head(self, part: str) -> Member | Bound:
         """Return a part of the node that takes the request."""
@@ -78,11 +77,11 @@ class Places:
         """Rows from those of a partition to those of the next one, of the same node."""
         return self.coordinators
 
-    def _block(self, epoch: Epoch) -> NDArray[np.int32]:
+    def _block(self, epoch: HostEpoch) -> NDArray[np.int32]:
         parts = product(range(self.buckets), range(self.partitions), range(self.coordinators))
         return np.array([self._row(*each, epoch) for each in parts], np.int32)
 
-    def _row(self, bucket: int, partition: int, coordinator: int, epoch: Epoch) -> list[int]:
+    def _row(self, bucket: int, partition: int, coordinator: int, epoch: HostEpoch) -> list[int]:
         stations, none, spec = self.stations, self.stations.nowhere, self.spec
         coordinator = passed_to(coordinator, partition, epoch.dead, spec.hosts.count, spec.balance)
         entry = none
@@ -106,12 +105,12 @@ class Places:
         row += [none if found else stations.refused for found in readable]
         return [int(each) for each in [*row, *nodes]]
 
-    def _node(self, coordinator: int, node: int, drive: int, epoch: Epoch) -> list[int]:
+    def _node(self, coordinator: int, node: int, drive: int, epoch: HostEpoch) -> list[int]:
         stations, none, own = self.stations, self.stations.nowhere, coordinator == node
         if node in epoch.dead and not own:
             return [none, stations.refused, *[none] * (len(_NODE) - 2)]
         return [
-            self._gates[node] if node in epoch.hung and not own else none,
+            self._gates[node] if node in epoch.silent and not own else none,
             none,
             *((none,) * 3 if own else (stations.latency, stations.cpu[coordinator], stations.cpu[node])),
             stations.cpu[node],
@@ -120,19 +119,6 @@ class Places:
             )),
             self.writer[node], stations.drive[node, 0], stations.drive[node, drive],
         ]  # fmt: skip
-
-    def _hung_gates(self) -> dict[int, int]:
-        """Add a gate for each host that hangs, which is shut until it responds again."""
-        spans: dict[int, list[tuple[float, float]]] = {}
-        for fault in self.spec.faults:
-            if isinstance(fault, HostHung):
-                spans.setdefault(fault.host, []).append((fault.at, fault.back_s))
-        gates = {}
-        for host in sorted(spans):
-            station = Station(f"host {host} hangs", "silent part", Discipline.GATE, indices=(host,))
-            gates[host] = self.stations.add(station)
-            self.scenario += shut_actions(gates[host], spans[host])
-        return gates
 
 
 def _read_order(coordinator: int, copies: list[int]) -> list[int]:

@@ -14,7 +14,7 @@ from functools import partial
 
 from models.garage.places import Places
 from models.garage.spec import GarageSpec
-from models.hosts import HostStations
+from models.hosts.stations import HostStations
 from models.network.route import Chance, Route, words
 from models.network.service_demand import NOTHING, ServiceDemand
 from models.network.sub_requests import SubRequests

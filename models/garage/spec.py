@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from models.devices.presets import PRESETS_OF
 from models.garage import presets
 from models.garage.faults import Fault
-from models.hosts import BALANCE, Balance, BufferedDrives, Calls, HostPrices, ServerHosts, StoredObjects
+from models.hosts.sections import BALANCE, Balance, BufferedDrives, Calls, HostPrices, ServerHosts, StoredObjects
 from models.network.service_demand import Demand, ServiceDemand
 from models.shared.background import BackgroundWork
 from models.shared.clients import ClientMachines, refuse_storage_hosts

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from models.shared import epochs
 from models.shared.epochs import NO_PARTS, Parts, Span
-from models.shared.faults import FaultKind, HostNeighbour, Outage, SlowDrive
+from models.shared.faults import SLOW_PARTS, FaultKind, HostNeighbour, Outage, SlowDrive
 from traces.spec.field_notes import Basis
 from traces.spec.units import Seconds
 
@@ -139,7 +139,6 @@ FAULTS = {
     "host": FaultKind("host_down", "outage", "host", settled={**_DETECTED, **_ELECTED, "left_out_after": 0.0}),
     "directory": FaultKind("meta2_down", "outage", "host", settled=_ELECTED),
     "gateway": FaultKind("gateway_down", "outage", "gateway", refuses=True, settled=_DETECTED),
-    "slow-drive": FaultKind("slow_drive", "slow", "drive"),
-    "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),
+    **SLOW_PARTS,
 }
 """The failures of the command `failures`, by name."""

@@ -12,9 +12,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from models.hosts.faults import HostSilence
 from models.shared import epochs
 from models.shared.epochs import NO_PARTS, Parts, Span
-from models.shared.faults import FaultKind, HostNeighbour, Outage, SlowDrive
+from models.shared.faults import SLOW_PARTS, FaultKind, HostNeighbour, SlowDrive
 from traces.spec.field_notes import Basis
 from traces.spec.units import Seconds
 
@@ -22,19 +23,17 @@ _DEAD = Basis("SeaweedFS's defaults: heartbeats each 5 s, dead after three (weed
 Detected = Annotated[Seconds, _DEAD]
 
 
-class HostDown(Outage):
+class HostDown(HostSilence):
     """The volume server of a host is killed, and what else runs there."""
 
     kind: Literal["host_down"] = Field(description="Host failure: its services are killed and refuse connections.")
-    host: int = Field(0, ge=0, description="Number of the host that fails, from 0.")
     detected_after: Detected = Field(15.0, description="Time until the master gives its volumes up.")
 
 
-class HostHung(Outage):
+class HostHung(HostSilence):
     """The volume server of a host stops responding."""
 
     kind: Literal["host_hung"] = Field(description="Hung host: its volume server accepts connections, but is silent.")
-    host: int = Field(0, ge=0, description="Number of the host that hangs, from 0.")
     detected_after: Detected = Field(15.0, description="Time until the master gives its volumes up.")
 
 
@@ -73,7 +72,6 @@ _DETECTED = {"detected_after": 0.0}
 FAULTS = {
     "host": FaultKind("host_down", "outage", "host", refuses=True, settled=_DETECTED),
     "hung-host": FaultKind("host_hung", "outage", "host", settled=_DETECTED),
-    "slow-drive": FaultKind("slow_drive", "slow", "drive"),
-    "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),
+    **SLOW_PARTS,
 }
 """The failures of the command `failures`, by name."""

@@ -12,15 +12,15 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from models.hosts import HostStations, passed_to
+from models.hosts.faults import passed_to
+from models.hosts.stations import HostStations
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Indices, Member, Station
 from models.seaweedfs.faults import Epoch, HostHung, epochs_of
 from models.seaweedfs.spec import SeaweedSpec
-from models.shared.faults import shut_actions
 from models.shared.links import added_link
-from models.shared.placement_table import PlacementTable, epoch_changes, epoch_names, numbered
+from models.shared.placement_table import numbered, placed_by_epoch
 
 _HEAD = ("entry", "cpu", "in", "out", "store", "writes", "reads", "again")
 _COPY = ("hung", "way", "cpu", "in", "volume", "journal", "drive")
@@ -85,17 +85,16 @@ class Places:
         self.buckets = max(1, min(buckets, _MOST_BUCKETS))
         self.writable = spec.volumes.per_bucket
         self.volume: dict[tuple[int, int], int] = {}
-        self.scenario = [Action(ActionKind.DOWN, stations.refused)] * self.bound
-        self._gates = self._hung_gates()
+        self._gates, shut = stations.hung_gates([fault for fault in spec.faults if isinstance(fault, HostHung)])
+        self.scenario = [*[Action(ActionKind.DOWN, stations.refused)] * self.bound, *shut]
         columns: list[Indices] = [(part,) for part in _HEAD]
         columns += numbered("copy", spec.volumes.copies, _COPY) + numbered("read", 1, _READ)
         erasure = spec.volumes.erasure
         self.shards = erasure.data + erasure.parity if erasure.fraction else 0
         columns += numbered("shard", 1, _SHARD) + numbered("other", max(0, self.shards - 1), _SHARD)
-        names = epoch_names(stations.add, len(self.epochs)) if self.bound else []
-        self._placement = PlacementTable(0, columns, [self._block(epoch) for epoch in self.epochs], names)
+        self._placement, changes = placed_by_epoch(stations.add, self.epochs, columns, self._block)
         self.table, self.groups = self._placement.stations, self._placement.groups
-        self.scenario += epoch_changes(0, names, [epoch.at_s for epoch in self.epochs] if self.bound else [])
+        self.scenario += changes
 
     def head(self, part: str) -> Member | Bound:
         """Return a part of the gateway, or of its filer."""
@@ -230,16 +229,3 @@ class Places:
         for host in others:
             found += self._server(number, gateway, host)
         return found + [none] * (width * self.shards - len(found))
-
-    def _hung_gates(self) -> dict[int, int]:
-        """Add a gate for each host that hangs, which is shut until it responds again."""
-        spans: dict[int, list[tuple[float, float]]] = {}
-        for fault in self.spec.faults:
-            if isinstance(fault, HostHung):
-                spans.setdefault(fault.host, []).append((fault.at, fault.back_s))
-        gates = {}
-        for host in sorted(spans):
-            station = Station(f"host {host} hangs", "silent part", Discipline.GATE, indices=(host,))
-            gates[host] = self.stations.add(station)
-            self.scenario += shut_actions(gates[host], spans[host])
-        return gates

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from models.devices.presets import PRESETS_OF, PresetSection
 from models.devices.processors import BARE_COUNT, Cores
-from models.hosts import BufferedDrives, ServerHosts
+from models.hosts.sections import BufferedDrives, ServerHosts
 from models.network.service_demand import NOTHING, Demand, ServiceDemand
 from models.seaweedfs import presets
 from models.shared.links import NicBandwidth

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from models.devices.processors import Cores
-from models.hosts import BALANCE, Balance, StoredObjects
+from models.hosts.sections import BALANCE, Balance, StoredObjects
 from models.network.service_demand import NOTHING, ServiceDemand
 from models.seaweedfs.faults import Fault
 from models.seaweedfs.sections import Drives, Filer, Gateways, Master, SeaweedPrices, VolumeHosts, Volumes

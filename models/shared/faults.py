@@ -59,6 +59,13 @@ class FaultKind:
         return f"{self.within}.faults" if self.within else "faults"
 
 
+SLOW_PARTS = {
+    "slow-drive": FaultKind("slow_drive", "slow", "drive"),
+    "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),
+}
+"""Failures of the command `failures` that a store with `SlowDrive` and `HostNeighbour` has, by name."""
+
+
 class Outage(Strict):
     """The failure of a part, which may be restarted later."""
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
 from models.network.station import NOWHERE, Bound, Choice, Group, Indices, Member, Station
+from models.shared.epochs import State
 
 
 def numbered(name: str, count: int, parts: Iterable[str]) -> list[Indices]:
@@ -101,3 +102,22 @@ def epoch_changes(group: int, names: Sequence[int], times_s: Sequence[float]) ->
         yield Action(ActionKind.LEAVE, group, at_s, member=before)
         yield Action(ActionKind.LEAVE, group, member=name)
         yield Action(ActionKind.JOIN, group, at_s, member=name)
+
+
+def placed_by_epoch(
+    add: Callable[[Station], int],
+    epochs: Sequence[State],
+    columns: Sequence[Indices],
+    block: Callable[[State], NDArray[np.int32]],
+) -> tuple[PlacementTable, list[Action]]:
+    """Return the placement table of a network that has one, and the actions by which its group, the first, is bound.
+
+    Args:
+        add: adds a station to the network and returns its index.
+        epochs: those of a run; if there is one in which nothing is amiss, there is no group.
+        columns: names of the columns of a block.
+        block: returns the stations of an epoch, shape (rows, columns).
+    """
+    names = [] if tuple(epochs) == (type(epochs[0])(),) else epoch_names(add, len(epochs))
+    table = PlacementTable(0, columns, [block(epoch) for epoch in epochs], names)
+    return table, list(epoch_changes(0, names, [epoch.at_s for epoch in epochs]))

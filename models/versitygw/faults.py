@@ -6,14 +6,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from models.shared.faults import FaultKind, HostNeighbour, Outage, SlowDrive
+from models.hosts.faults import HostOutage
+from models.shared.faults import SLOW_PARTS, FaultKind, HostNeighbour, Outage, SlowDrive
 
 
-class HostDown(Outage):
+class HostDown(HostOutage):
     """A host with a gateway fails: requests to it are refused."""
 
     kind: Literal["host_down"] = Field(description="Host failure: its gateway refuses requests.")
-    host: int = Field(0, ge=0, description="Number of the host that fails, from 0.")
 
 
 class FileSystemHung(Outage):
@@ -28,7 +28,6 @@ Fault = Annotated[HostDown | FileSystemHung | SlowDrive | HostNeighbour, Field(d
 FAULTS = {
     "host": FaultKind("host_down", "outage", "host", refuses=True),
     "file-system": FaultKind("file_system_hung", "outage"),
-    "slow-drive": FaultKind("slow_drive", "slow", "drive"),
-    "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),
+    **SLOW_PARTS,
 }
 """The failures of the command `failures`, by name."""

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from models.devices.drive_times import ArrayTimes
 from models.devices.presets import PRESETS_OF
-from models.hosts import BufferedDrives, HostPrices, ServerHosts, StoredObjects
+from models.hosts.sections import BufferedDrives, HostPrices, ServerHosts, StoredObjects
 from models.network.service_demand import NOTHING, Demand, ServiceDemand
 from models.shared.background import BackgroundWork
 from models.shared.clients import ClientMachines, refuse_storage_hosts

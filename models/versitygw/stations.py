@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from models.hosts import HostStations
+from models.hosts.stations import HostStations
 from models.network.discipline import Discipline
 from models.network.scenario import Action
 from models.network.station import UNBOUNDED, Member, Station

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from models.shared.faults import FaultKind, HostNeighbour, Outage, SlowDrive
+from models.shared.faults import SLOW_PARTS, FaultKind, HostNeighbour, Outage, SlowDrive
 from traces.spec.field_notes import Basis
 from traces.spec.units import Seconds
 
@@ -71,7 +71,6 @@ FAULTS = {
     "host": FaultKind("host_down", "outage", "host"),
     "link": FaultKind("link_down", "outage", "host", settled={"detected_after": 0.0}),
     "proxy": FaultKind("proxy_down", "outage", "proxy", refuses=True, settled={"detected_after": 0.0}),
-    "slow-drive": FaultKind("slow_drive", "slow", "drive"),
-    "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),
+    **SLOW_PARTS,
 }
 """The failures of the command `failures`, by name."""

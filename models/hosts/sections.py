@@ -1,27 +1,17 @@
-"""Hosts that run a store's services on their own drives, behind their page caches: sections of specs, and stations.
-
-What small stores have in common, so that a store's own folder has its mechanisms only.
-"""
+"""Sections of specs: hosts that run a store's services on their own drives, behind their page caches."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
-import numpy as np
 from pydantic import Field
 
 from models.devices.drive_times import HostDrives
 from models.devices.presets import PresetSection
 from models.devices.processors import BARE_COUNT, Cores
-from models.network.discipline import Discipline
-from models.network.scenario import Action
 from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
-from models.network.station import Station, StationList
 from models.shared.caches import PageCache
-from models.shared.clients import ClientMachines, ClientStations
-from models.shared.faults import slowdowns_of_hosts
-from models.shared.links import NicBandwidth, added_link
+from models.shared.links import NicBandwidth
 from models.shared.prices import Price, PriceList
 from models.shared.store_spec import Internode
 from traces.operations import Op, S3Op
@@ -101,62 +91,3 @@ class HostPrices(PriceList):
 
     host: Price = Field(0.0, description="Price of each host without drives.")
     drive: Price = Field(0.0, description="Price of each drive of the hosts.")
-
-
-class HostStations(StationList):
-    """Numbers the stations of hosts and clients.
-
-    Attributes:
-        refused: a dead station, at which requests and calls fail.
-        latency, drive_latency, timer: infinite servers.
-        cpu, ins, outs: of each host, shape (hosts,).
-        drive: of each host and drive, shape (hosts, drives).
-    """
-
-    def __init__(
-        self, client: ClientMachines, hosts: ServerHosts, drives: HostDrives, *, queue: float, client_group: int
-    ):
-        super().__init__()
-        infinite = Discipline.INFINITE_SERVER
-        self.refused = self.add(Station("refused", "refused", infinite))
-        self.latency = self.add(Station("network latency", "network latency", infinite))
-        self.drive_latency = self.add(Station("drive latency", "drive latency", infinite))
-        self.timer = self.add(Station("timer", "timer", infinite))
-        self.clients = ClientStations(client, self.add, group=client_group, latency=self.latency, queue=queue)
-        numbers, cores = range(hosts.count), hosts.cores.count
-        self.cpu = np.array(
-            [self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, cores, (h,))) for h in numbers], np.int32
-        )
-        self.ins, self.outs = (
-            np.array([added_link(self, f"host {h}", "host", h, way, hosts.nic, queue) for h in numbers], np.int32)
-            for way in ("in", "out")
-        )
-        self.drive = np.array([
-            [
-                self.add(Station(f"host {h} drive {d}", "drive", Discipline.FIFO, drives.queue_depth, (h, d)))
-                for d in range(drives.count)
-            ]
-            for h in numbers
-        ], np.int32)  # fmt: skip
-
-    def of_each_host(self, name: str, role: str, discipline: Discipline, servers: int = 1) -> list[int]:
-        """Add a station to each host, such as a lock or a pool; return their indices."""
-        return [self.add(Station(f"host {h} {name}", role, discipline, servers, (h,))) for h in range(len(self.cpu))]
-
-    def slowdowns(self, faults: Iterable[object]) -> list[Action]:
-        """Return the effects of slow drives and of neighbours on stations."""
-        return slowdowns_of_hosts(faults, cpu=self.cpu, drives=self.drive, ins=self.ins, outs=self.outs)
-
-
-def passed_to(host: int, turn: int, dead: Collection[int], hosts: int, balance: str) -> int:
-    """Return the host that a request for one is passed to, such as the same one.
-
-    Args:
-        host: that of the request, from 0.
-        turn: number by which the others take turns, if it is dead and there is a proxy.
-        dead: hosts that refuse requests.
-        hosts: number of all.
-        balance: one of `Balance`.
-    """
-    alive = [each for each in range(hosts) if each not in dead]
-    return alive[turn % len(alive)] if balance == "proxy" and host in dead and alive else host
