@@ -21,6 +21,7 @@ from models.network.demand_sheet import Requests
 from models.network.distinct_rows import kinds_of_rows
 from models.network.network import Network
 from models.shared.background import with_background
+from models.shared.epochs import all_well
 from traces.operations import GET, OPS, Op
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
@@ -43,7 +44,7 @@ def compile(spec: BobSpec, trace: Trace, waiting: float | None = None) -> tuple[
     mean_bytes = float(trace.size_bytes[put].mean()) if put.any() else 0.0
     limit = spec.drives.dirty_limit
     dirty_objects = max(spec.vdisks.replicas, int(limit / max(mean_bytes, 1.0))) if limit else 0
-    stations = Stations(spec, dirty_objects, int(len(epochs_of(spec.faults)) > 1))
+    stations = Stations(spec, dirty_objects, int(not all_well(epochs_of(spec.faults))))
     places = Places(spec, stations)
     requests = Requests.of(trace, np.zeros(len(trace), np.int32))
     key_hash = places.row_hashes(requests.key_hash)

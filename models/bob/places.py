@@ -17,6 +17,7 @@ from models.hosts.faults import HostEpoch
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Member, Station
+from models.shared.epochs import all_well
 from models.shared.placement_table import numbered, placed_by_epoch
 
 _HEAD = ("entry", "writes", "cpu", "in", "out", "drive", "blob", "dirty")
@@ -38,7 +39,7 @@ class Places:
     def __init__(self, spec: BobSpec, stations: Stations):
         self.spec, self.stations = spec, stations
         self.epochs = epochs_of(spec.faults)
-        self.bound = self.epochs != (HostEpoch(),)
+        self.bound = not all_well(self.epochs)
         self.coordinators = 1 if spec.balance == "single" else spec.total_nodes
         self.copies = [replicas_of(spec, vdisk) for vdisk in range(spec.vdisks.count)]
         self.local = np.array([[c in copies for copies in self.copies] for c in range(self.coordinators)])

@@ -22,6 +22,7 @@ from models.network.distinct_rows import kinds_of_rows
 from models.network.network import Network
 from models.network.placement import containers_of
 from models.shared.background import with_background
+from models.shared.epochs import all_well
 from models.shared.links import held_bytes
 from traces.operations import GET, OPS, S3
 from traces.random_streams import stream_id, uniforms
@@ -37,7 +38,7 @@ def compile(spec: GarageSpec, trace: Trace, waiting: float | None = None) -> tup
         return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace))
     spec = spec.model_copy(update={"drives": spec.drives.at_depth(waiting)})
     bucket, buckets = containers_of(trace, 1)
-    group = int(len(epochs_of(spec.faults)) > 1)
+    group = int(not all_well(epochs_of(spec.faults)))
     stations = HostStations(spec.client, spec.hosts, spec.drives, queue=spec.network.queue, client_group=group)
     places = Places(spec, stations, buckets)
     kinds, kind_of = _kinds(spec, trace)

@@ -19,6 +19,7 @@ from models.hosts.stations import HostStations
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Indices, Member
+from models.shared.epochs import all_well
 from models.shared.placement_table import numbered, placed_by_epoch
 
 _HEAD = ("entry", "cpu", "in", "out", "rows", "blocks")
@@ -42,7 +43,7 @@ class Places:
         self.spec, self.stations = spec, stations
         self.writer = stations.of_each_host("metadata writer", "metadata writer", Discipline.POOL)
         self.epochs = epochs_of(spec.faults)
-        self.bound = self.epochs != (HostEpoch(),)
+        self.bound = not all_well(self.epochs)
         self.coordinators, hosts = spec.hosts.count, spec.hosts.count
         self.buckets = max(1, min(buckets, hosts, _MOST_BUCKETS))
         self.partitions = hosts * spec.drives.count

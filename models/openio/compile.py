@@ -22,6 +22,7 @@ from models.openio.routes import Kind, Routes
 from models.openio.spec import OpenioSpec
 from models.openio.stations import Stations
 from models.shared.background import with_background
+from models.shared.epochs import all_well
 from traces.operations import GET, OPS, PUT, S3
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
@@ -36,7 +37,7 @@ def compile(spec: OpenioSpec, trace: Trace, waiting: float | None = None) -> tup
         return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace))
     spec = spec.model_copy(update={"drives": spec.drives.at_depth(waiting)})
     container, containers = containers_of(trace, spec.directory.containers_per_bucket)
-    groups = 2 * (len(epochs_of(spec.faults, spec.drives.count)) > 1) + (spec.gateway_count > 1)
+    groups = 2 * (not all_well(epochs_of(spec.faults, spec.drives.count))) + (spec.gateway_count > 1)
     stations = Stations(spec, containers, _dirty_chunks(spec, trace), groups)
     places = Places(spec, stations)
     kinds, kind_of = _kinds(spec, trace)

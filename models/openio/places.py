@@ -22,6 +22,7 @@ from models.network.station import Bound, Choice, Group, Member, Station
 from models.openio.faults import Epoch, HostDown, RawxHung, drives_of, epochs_of
 from models.openio.spec import OpenioSpec
 from models.openio.stations import GATEWAY_PARTS, Stations, failed_gateways, slowdowns
+from models.shared.epochs import all_well
 from models.shared.faults import shut_actions
 from models.shared.placement_table import PlacementTable, epoch_changes, epoch_names, numbered
 from traces.random_streams import stream_id, uniforms
@@ -49,7 +50,7 @@ class Places:
     def __init__(self, spec: OpenioSpec, stations: Stations):
         self.spec, self.stations = spec, stations
         self.epochs = epochs_of(spec.faults, spec.drives.count)
-        self.bound = self.epochs != (Epoch(),)
+        self.bound = not all_well(self.epochs)
         self.scenario: list[Action] = [Action(ActionKind.DOWN, stations.refused)] * self.bound
         self._silence, self._election = self._silence_gates(), self._election_gates()
         names = epoch_names(stations.add, len(self.epochs)) if self.bound else []

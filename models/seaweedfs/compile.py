@@ -21,6 +21,7 @@ from models.seaweedfs.places import Places, Stations
 from models.seaweedfs.routes import Kind, Routes
 from models.seaweedfs.spec import SeaweedSpec
 from models.shared.background import with_background
+from models.shared.epochs import all_well
 from traces.operations import DELETE, GET, OPS, S3
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
@@ -35,7 +36,7 @@ def compile(spec: SeaweedSpec, trace: Trace, waiting: float | None = None) -> tu
         return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace))
     spec = spec.model_copy(update={"drives": spec.drives.at_depth(waiting)})
     _, buckets = containers_of(trace, 1)
-    stations = Stations(spec, int(len(epochs_of(spec.faults)) > 1))
+    stations = Stations(spec, int(not all_well(epochs_of(spec.faults))))
     places = Places(spec, stations, buckets)
     kinds, kind_of = _kinds(spec, trace)
     routes = Routes(spec, stations, places).routes(kinds)

@@ -19,6 +19,7 @@ from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Indices, Member, Station
 from models.seaweedfs.faults import Epoch, HostHung, epochs_of
 from models.seaweedfs.spec import SeaweedSpec
+from models.shared.epochs import all_well
 from models.shared.links import added_link
 from models.shared.placement_table import numbered, placed_by_epoch
 
@@ -81,7 +82,7 @@ class Places:
     def __init__(self, spec: SeaweedSpec, stations: Stations, buckets: int):
         self.spec, self.stations = spec, stations
         self.epochs = epochs_of(spec.faults)
-        self.bound = self.epochs != (Epoch(),)
+        self.bound = not all_well(self.epochs)
         self.buckets = max(1, min(buckets, _MOST_BUCKETS))
         self.writable = spec.volumes.per_bucket
         self.volume: dict[tuple[int, int], int] = {}

@@ -13,7 +13,7 @@ which its faults put parts into them::
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -66,6 +66,11 @@ def epochs_of(epoch: type[State], spans: Iterable[Span]) -> tuple[State, ...]:
     found = [(span, frozenset(span.parts)) for span in spans]
     limits = {0.0, *(t for span, _ in found for t in (span.from_s, span.until_s) if t < math.inf)}
     return tuple(epoch(at_s, **_states_at(at_s, found)) for at_s in sorted(limits))
+
+
+def all_well(epochs: Sequence[Epoch]) -> bool:
+    """Return whether no part is in any state during a run; otherwise there may be one epoch all the same."""
+    return tuple(epochs) == (type(epochs[0])(),)
 
 
 def _states_at(at_s: float, spans: Iterable[tuple[Span, Parts]]) -> dict[str, Parts]:

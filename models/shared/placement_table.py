@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
 from models.network.station import NOWHERE, Bound, Choice, Group, Indices, Member, Station
-from models.shared.epochs import State
+from models.shared.epochs import State, all_well
 
 
 def numbered(name: str, count: int, parts: Iterable[str]) -> list[Indices]:
@@ -118,6 +118,6 @@ def placed_by_epoch(
         columns: names of the columns of a block.
         block: returns the stations of an epoch, shape (rows, columns).
     """
-    names = [] if tuple(epochs) == (type(epochs[0])(),) else epoch_names(add, len(epochs))
+    names = [] if all_well(epochs) else epoch_names(add, len(epochs))
     table = PlacementTable(0, columns, [block(epoch) for epoch in epochs], names)
     return table, list(epoch_changes(0, names, [epoch.at_s for epoch in epochs]))

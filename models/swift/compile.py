@@ -18,6 +18,7 @@ from models.network.distinct_rows import kinds_of_rows
 from models.network.network import Network
 from models.network.placement import containers_of
 from models.shared.background import with_background
+from models.shared.epochs import all_well
 from models.shared.multipart import in_parts
 from models.swift.cluster.epochs import epochs_of
 from models.swift.cluster.file_systems import with_lookup
@@ -47,7 +48,7 @@ def compile(spec: SwiftSpec, trace: Trace, waiting: float | None = None) -> tupl
         return hdd_queue_of(spec, trace).compiled(trace, partial(compile, spec, trace))
     spec = with_lookup(spec.model_copy(update={"drives": spec.drives.at_depth(waiting)}))
     container, containers = containers_of(trace, spec.containers.shards)
-    groups = 2 * (len(epochs_of(spec)) > 1) + (spec.proxies.count > 1)
+    groups = 2 * (not all_well(epochs_of(spec))) + (spec.proxies.count > 1)
     stations = Stations(spec, containers, groups)
     places = Places(spec, stations, containers)
     kinds, kind_of = _kinds(spec, trace)

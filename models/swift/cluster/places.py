@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Choice, Group, Indices, Member, Station
+from models.shared.epochs import all_well
 from models.shared.faults import shut_actions
 from models.shared.placement_table import PlacementTable, epoch_changes, epoch_names, numbered
 from models.swift.cluster.epochs import Epoch, epochs_of, silences_of
@@ -50,7 +51,7 @@ class Places:
     def __init__(self, spec: SwiftSpec, stations: Stations, containers: int):
         self.spec, self.stations = spec, stations
         self.epochs = epochs_of(spec)
-        self.bound = self.epochs != (Epoch(),)
+        self.bound = not all_well(self.epochs)
         self.scenario: list[Action] = []
         self.hedged = spec.pieces - spec.data_pieces if spec.proxies.concurrent_gets else 0
         self._silences = silences_of(spec)
