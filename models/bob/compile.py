@@ -64,7 +64,7 @@ def compile(spec: BobSpec, trace: Trace, waiting: float | None = None) -> tuple[
 def hdd_queue_of(spec: BobSpec, trace: Trace) -> HddQueue:
     """Return the queues of the hard disks: clients wait for reads only."""
     accesses = np.where(trace.op == GET, 1 - spec.hosts.page_cache.hit_ratio, 0.0)
-    return hdd_queue([spec.drives], trace, accesses, spec.hosts.count * spec.drives.count)
+    return hdd_queue([spec.drives], trace, accesses, spec.total_drives)
 
 
 def _kinds(

@@ -8,14 +8,9 @@ from pydantic import Field
 
 from models.bob import presets
 from models.devices.drive_times import HostDrives
-from models.devices.presets import PRESETS_OF, PresetSection
-from models.devices.processors import BARE_COUNT, Cores
-from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
-from models.shared.caches import PageCache
-from models.shared.links import NicBandwidth
-from models.shared.prices import Price, PriceList
-from models.shared.store_spec import Internode
-from traces.operations import Op, S3Op
+from models.devices.presets import PRESETS_OF
+from models.hosts.sections import ServerHosts
+from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand
 from traces.spec.field_notes import Basis, Unit
 from traces.spec.units import MOST_COUNT, Bytes, Fraction
 from traces.workload.distributions import Strict
@@ -23,37 +18,12 @@ from traces.workload.distributions import Strict
 _CODE = "Bob's default: bob-common/src/configs/node.rs"
 
 
-class Calls(Internode):
-    """A call from one node to another by gRPC, whose message has the whole object."""
+class Hosts(ServerHosts):
+    """The machines that Bob runs on, which are identical; a call by gRPC has the whole object."""
 
-    call: Demand = Field(NOTHING, description="CPU time of a call on each of its two sides; per-byte: of the object.")
-
-
-class Hosts(PresetSection):
-    """The machines that Bob runs on, which are identical."""
-
-    preset: str | None = Field(None, description="Name of a measured host, which supplies its CPU times.")
-    count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(
-        1, ge=1, le=MOST_COUNT, description="Number of machines of the cluster."
-    )
     processes: Annotated[int, Basis("assumed: one node on each host", 1, 100)] = Field(
         1, ge=1, le=MOST_COUNT, description="Number of Bob's nodes on each machine, which share its cores and drives."
     )
-    cores: Annotated[Cores, BARE_COUNT] = Field(
-        Cores(), description="Cores of a machine, which its nodes use; a bare number is their count."
-    )
-    nic: NicBandwidth = Field(
-        0.0, ge=0, description="Bandwidth of a machine's network interface in each direction; 0: no limit."
-    )
-    page_cache: PageCache = Field(
-        PageCache(), description="Page cache of a machine, which serves a fraction of its reads."
-    )
-    cpu: dict[S3Op, Demand] = Field({}, description="CPU time of a node for a request of a client, by operation.")
-    internode: Calls = Field(Calls(), description="Calls from node to node.")
-
-    def cpu_demand(self, op: Op) -> ServiceDemand:
-        """Return the CPU demand of a node for a request of a client."""
-        return self.cores.at_speed(self.cpu.get(op, NOTHING))
 
 
 class Drives(HostDrives):
@@ -105,13 +75,6 @@ class Stored(Strict):
         description="Fraction of reads whose object is in a closed blob, with an index on the drive; absent: by the "
         "number of objects.",
     )
-
-
-class BobPrices(PriceList):
-    """The prices of the parts of a Bob cluster."""
-
-    host: Price = Field(0.0, description="Price of each host without drives.")
-    drive: Price = Field(0.0, description="Price of each drive of the hosts.")
 
 
 PRESETS_OF[Hosts] = presets.hosts

@@ -7,26 +7,24 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from models.bob.faults import Fault
-from models.bob.sections import Blobs, BobPrices, Drives, Hosts, Stored, VirtualDisks
+from models.bob.sections import Blobs, Drives, Hosts, Stored, VirtualDisks
+from models.hosts.spec import HostsSpec
 from models.shared.background import BackgroundWork
-from models.shared.clients import ClientMachines, refuse_storage_hosts
-from models.shared.faults import refuse_unfit_faults
-from models.shared.multipart import refuse_multipart
 from models.shared.protection import Protection
-from models.shared.store_spec import FAULTS, PRICES, StoreSpec
+from models.shared.store_spec import FAULTS
 from traces.spec.field_notes import Basis
 from traces.spec.units import Seconds
 
 MOST_NODES = 64
 
 
-class BobSpec(StoreSpec):
+class BobSpec(HostsSpec):
     """A Bob cluster, its clients and their workload."""
 
+    refusing = ("host_down", "link_down")
+    without_multipart = "Bob"
+
     store: Literal["bob"] = Field(description="Selects the model of Bob.")
-    client: ClientMachines = Field(
-        ClientMachines(), description="Client machines: number, cores, NICs, CPU times, policies."
-    )
     hosts: Hosts = Field(
         Hosts(), description="Hosts of Bob: number, nodes on each, cores, network interfaces, CPU times."
     )
@@ -45,12 +43,6 @@ class BobSpec(StoreSpec):
     stored: Stored = Field(Stored(), description="Objects that the store holds before the run.")
     background: BackgroundWork = Field(BackgroundWork(), description="Background work, such as an index dump.")
     faults: tuple[Fault, ...] = Field((), description=FAULTS)
-    prices: BobPrices | None = Field(None, description=PRICES)
-
-    @property
-    def priced(self) -> dict[str, float]:
-        """The amount of each part in `prices`."""
-        return {"host": self.hosts.count, "drive": self.hosts.count * self.drives.count}
 
     @property
     def total_nodes(self) -> int:
@@ -74,13 +66,4 @@ class BobSpec(StoreSpec):
             raise ValueError(f"vdisks.replicas is {self.vdisks.replicas}; there are {nodes} nodes")
         if self.quorum > self.vdisks.replicas:
             raise ValueError(f"quorum is {self.quorum}; at most vdisks.replicas, {self.vdisks.replicas}")
-        refuse_storage_hosts(self.client)
-        refuse_multipart(self.client.multipart, "Bob")
-        return self
-
-    @model_validator(mode="after")
-    def _events_fit(self) -> BobSpec:
-        """Check that all parts named by faults exist, and that failed requests of a closed loop take time."""
-        most = {"drive": self.hosts.count * self.drives.count, "host": self.hosts.count}
-        refuse_unfit_faults(self, most, self.hosts.nic, ("host_down", "link_down"))
         return self

@@ -55,7 +55,7 @@ def compile(spec: GarageSpec, trace: Trace, waiting: float | None = None) -> tup
 def hdd_queue_of(spec: GarageSpec, trace: Trace) -> HddQueue:
     """Return the queues of the hard disks: clients wait for reads, unless writes are synced."""
     reads = np.where(trace.op == GET, 1 - spec.hosts.page_cache.hit_ratio, 0.0)
-    return hdd_queue([spec.drives], trace, reads, spec.hosts.count * spec.drives.count)
+    return hdd_queue([spec.drives], trace, reads, spec.total_drives)
 
 
 def _kinds(spec: GarageSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]]:

@@ -12,14 +12,12 @@ from pydantic import Field, model_validator
 from models.devices.presets import PRESETS_OF
 from models.garage import presets
 from models.garage.faults import Fault
-from models.hosts.sections import BALANCE, Balance, BufferedDrives, Calls, HostPrices, ServerHosts, StoredObjects
+from models.hosts.sections import BALANCE, Balance, BufferedDrives, Calls, ServerHosts, StoredObjects
+from models.hosts.spec import HostsSpec
 from models.network.service_demand import Demand, ServiceDemand
 from models.shared.background import BackgroundWork
-from models.shared.clients import ClientMachines, refuse_storage_hosts
-from models.shared.faults import refuse_unfit_faults
-from models.shared.multipart import refuse_multipart
 from models.shared.protection import Protection
-from models.shared.store_spec import FAULTS, PRICES, Link, StoreSpec
+from models.shared.store_spec import FAULTS, Link
 from traces.spec.field_notes import Basis, Unit
 from traces.spec.units import Bytes, Fraction, Seconds
 from traces.workload.distributions import Strict
@@ -78,13 +76,13 @@ class Metadata(Strict):
     fsync: bool = Field(False, description="Whether each transaction is synced (metadata_fsync), by the only writer.")
 
 
-class GarageSpec(StoreSpec):
+class GarageSpec(HostsSpec):
     """A Garage cluster, its clients and their workload."""
 
+    refusing = ("host_down", "host_hung")
+    without_multipart = "Garage"
+
     store: Literal["garage"] = Field(description="Selects the model of Garage.")
-    client: ClientMachines = Field(
-        ClientMachines(), description="Client machines: number, cores, NICs, CPU times, policies."
-    )
     network: GarageLink = Field(GarageLink(), description="Network between clients and nodes, without TCP_NODELAY.")
     hosts: GarageHosts = Field(GarageHosts(), description="Hosts: number, cores, NICs, CPU times, calls.")
     drives: Drives = Field(Drives(), description="Drives of each host: service times.")
@@ -110,12 +108,6 @@ class GarageSpec(StoreSpec):
         BackgroundWork(), description="Background work, such as scrubs, resyncs and anti-entropy."
     )
     faults: tuple[Fault, ...] = Field((), description=FAULTS)
-    prices: HostPrices | None = Field(None, description=PRICES)
-
-    @property
-    def priced(self) -> dict[str, float]:
-        """The amount of each part in `prices`."""
-        return {"host": self.hosts.count, "drive": self.hosts.count * self.drives.count}
 
     @property
     def protection(self) -> Protection:
@@ -131,15 +123,6 @@ class GarageSpec(StoreSpec):
             raise ValueError(f"hosts.count is {self.hosts.count}; at most {MOST_HOSTS} nodes are modelled")
         if self.replication > self.hosts.count:
             raise ValueError(f"replication is {self.replication}; there are {self.hosts.count} hosts")
-        refuse_storage_hosts(self.client)
-        refuse_multipart(self.client.multipart, "Garage")
-        return self
-
-    @model_validator(mode="after")
-    def _events_fit(self) -> GarageSpec:
-        """Check that all parts named by faults exist, and that failed requests of a closed loop take time."""
-        most = {"drive": self.hosts.count * self.drives.count, "host": self.hosts.count}
-        refuse_unfit_faults(self, most, self.hosts.nic, ("host_down", "host_hung"))
         return self
 
 

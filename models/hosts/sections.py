@@ -34,10 +34,10 @@ class Calls(Internode):
     )
 
 
-class ServerHosts(PresetSection):
-    """The machines that the store runs on, which are identical."""
+class HostMachines(PresetSection):
+    """The machines that a store runs on, which are identical; a store's own section has the calls between them."""
 
-    preset: str | None = Field(None, description="Name of a measured host, which supplies its CPU times.")
+    preset: str | None = Field(None, description="Name of a host, which supplies its CPU times.")
     count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(
         1, ge=1, le=MOST_COUNT, description="Number of machines of the store, each with its drives."
     )
@@ -51,11 +51,37 @@ class ServerHosts(PresetSection):
         PageCache(), description="Page cache of a host, which serves a fraction of its reads."
     )
     cpu: dict[S3Op, Demand] = Field({}, description="CPU time of the service that takes requests, by operation.")
-    internode: Calls = Field(Calls(), description="Calls between services.")
 
     def cpu_demand(self, op: Op) -> ServiceDemand:
         """Return the CPU demand of a request."""
         return self.cores.at_speed(self.cpu.get(op, NOTHING))
+
+
+class ServerHosts(HostMachines):
+    """Machines whose services call each other."""
+
+    internode: Calls = Field(Calls(), description="Calls between services.")
+
+
+class Gateways(PresetSection):
+    """The S3 gateways, which are identical and take requests in turn."""
+
+    preset: str | None = Field(None, description="Name of a gateway, which supplies its CPU times.")
+    collocated: bool = Field(
+        False,
+        description="Whether there is a gateway on each host, with its cores and NIC; then `count`, `cores` and `nic` "
+        "have no effect.",
+    )
+    count: Annotated[int, Basis("assumed: one gateway", 1, 1000)] = Field(
+        1, ge=1, le=MOST_COUNT, description="Number of machines with a gateway."
+    )
+    cores: Annotated[Cores, BARE_COUNT] = Field(
+        Cores(), description="Cores of such a machine; a bare number is their count."
+    )
+    nic: NicBandwidth = Field(
+        0.0, ge=0, description="Bandwidth of a gateway's network interface in each direction; 0: no limit."
+    )
+    cpu: dict[S3Op, Demand] = Field({}, description="CPU time of a gateway for a request, by operation.")
 
 
 class BufferedDrives(HostDrives):
@@ -91,3 +117,9 @@ class HostPrices(PriceList):
 
     host: Price = Field(0.0, description="Price of each host without drives.")
     drive: Price = Field(0.0, description="Price of each drive of the hosts.")
+
+
+class GatewayPrices(HostPrices):
+    """The prices of gateways, hosts and drives."""
+
+    gateway: Price = Field(0.0, description="Price of each gateway that has a machine of its own.")

@@ -8,15 +8,12 @@ from pydantic import Field
 
 from models.devices.drive_times import HostDrives
 from models.devices.presets import PRESETS_OF, PresetSection
-from models.devices.processors import BARE_COUNT, Cores
+from models.hosts.sections import Gateways, HostMachines
 from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
 from models.openio import presets
-from models.shared.caches import PageCache
-from models.shared.links import NicBandwidth
-from models.shared.prices import Price, PriceList
 from models.shared.store_spec import Internode
-from traces.operations import Op, S3Op
-from traces.spec.field_notes import Basis, Unit
+from traces.operations import S3Op
+from traces.spec.field_notes import Basis
 from traces.spec.units import MOST_COUNT, Bytes, Seconds
 from traces.workload.distributions import Strict
 
@@ -24,57 +21,24 @@ _IO = "OpenIO's default: oio/api/io.py"
 _CODING = Basis("assumed: 2 GB/s on a core with vector instructions (liberasurecode with ISA-L)", 0, 0.05)
 
 
-class Gateways(PresetSection):
+class CodingGateways(Gateways):
     """The S3 gateways, which are identical: proxies in Python, each with an oio-proxy next to it."""
 
-    preset: str | None = Field(None, description="Name of a gateway, which supplies its CPU times.")
-    collocated: bool = Field(
-        False,
-        description="Whether there is a gateway on each host, with its cores and NIC; then `count`, `cores` and `nic` "
-        "have no effect.",
-    )
-    count: Annotated[int, Basis("assumed: one gateway", 1, 1000)] = Field(
-        1, ge=1, le=MOST_COUNT, description="Number of gateways, which take requests in turn."
-    )
-    cores: Annotated[Cores, BARE_COUNT] = Field(
-        Cores(), description="Cores of a gateway, with a worker process on each; a bare number is their count."
-    )
-    nic: NicBandwidth = Field(
-        0.0, ge=0, description="Bandwidth of a gateway's network interface in each direction; 0: no limit."
-    )
-    cpu: dict[S3Op, Demand] = Field({}, description="CPU time of a gateway for a request, by operation.")
     coding: Annotated[Demand, _CODING] = Field(
         ServiceDemand(per_byte=0.5e-9),
         description="CPU time of a gateway for encoding or decoding an object, with an erasure code.",
     )
 
 
-class Hosts(PresetSection):
+class Hosts(HostMachines):
     """The hosts, which are identical: rawx services of the drives, and a meta2 service of the directory."""
 
-    preset: str | None = Field(None, description="Name of a host, which supplies its CPU times.")
-    count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(
-        1, ge=1, le=MOST_COUNT, description="Number of hosts."
-    )
-    cores: Annotated[Cores, BARE_COUNT] = Field(
-        Cores(), description="Cores of a host, which its services use; a bare number is their count."
-    )
-    nic: NicBandwidth = Field(
-        0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."
-    )
-    page_cache: PageCache = Field(
-        PageCache(), description="Page cache of a host, which serves a fraction of its reads."
-    )
     cpu: dict[S3Op, Demand] = Field(
         {}, description="CPU time of a rawx service for a chunk, by operation; per-byte times apply to the chunk."
     )
     internode: Internode = Field(
         Internode(), description="Network between the services; each request for a chunk opens a connection first."
     )
-
-    def cpu_demand(self, op: Op) -> ServiceDemand:
-        """Return the CPU demand of a rawx service for a chunk."""
-        return self.cores.at_speed(self.cpu.get(op, NOTHING))
 
 
 class Drives(HostDrives):
@@ -140,26 +104,7 @@ class Directory(PresetSection):
     list: Demand = Field(NOTHING, description="CPU time for which a page of a listing keeps its base.")
 
 
-class Stored(Strict):
-    """The objects that the store holds before the run."""
-
-    objects: Annotated[float, Unit("", "1e9"), Basis("assumed: an empty store", 1, 1e12)] = Field(
-        0.0, ge=0, description="Number of objects before the run, over all buckets."
-    )
-    object_size: Bytes | None = Field(
-        None, description="Mean size of these objects; absent: that of the objects that are requested."
-    )
-
-
-class OpenioPrices(PriceList):
-    """The prices of the parts of an OpenIO cluster."""
-
-    gateway: Price = Field(0.0, description="Price of each gateway that has a machine of its own.")
-    host: Price = Field(0.0, description="Price of each host without drives.")
-    drive: Price = Field(0.0, description="Price of each drive of the hosts.")
-
-
-PRESETS_OF[Gateways] = presets.gateways
+PRESETS_OF[CodingGateways] = presets.gateways
 PRESETS_OF[Hosts] = presets.hosts
 PRESETS_OF[Directory] = presets.directory
 PRESETS_OF[Drives] = presets.drives

@@ -8,14 +8,11 @@ from pydantic import Field
 
 from models.devices.presets import PRESETS_OF, PresetSection
 from models.devices.processors import BARE_COUNT, Cores
-from models.hosts.sections import BufferedDrives, ServerHosts
+from models.hosts.sections import BufferedDrives, Gateways, ServerHosts
 from models.network.service_demand import NOTHING, Demand, ServiceDemand
 from models.seaweedfs import presets
-from models.shared.links import NicBandwidth
-from models.shared.prices import Price, PriceList
-from traces.operations import S3Op
 from traces.spec.field_notes import Basis
-from traces.spec.units import MOST_COUNT, Bytes, Fraction, Seconds
+from traces.spec.units import Bytes, Fraction, Seconds
 from traces.workload.distributions import Strict
 
 WRITABLE = {1: 7, 2: 6, 3: 3}
@@ -42,25 +39,14 @@ class Drives(BufferedDrives):
     """The drives of each host, with volumes."""
 
 
-class Gateways(PresetSection):
+class SeaweedGateways(Gateways):
     """The S3 gateways, which take requests in turn, with a filer on each machine."""
 
-    preset: str | None = Field(None, description="Name of a gateway, which supplies its CPU times.")
     collocated: bool = Field(
         True,
         description="Whether there is a gateway on each host, with its cores and NIC; then `count`, `cores` and `nic` "
         "have no effect.",
     )
-    count: Annotated[int, Basis("assumed: one gateway", 1, 1000)] = Field(
-        1, ge=1, le=MOST_COUNT, description="Number of machines with a gateway and a filer."
-    )
-    cores: Annotated[Cores, BARE_COUNT] = Field(
-        Cores(), description="Cores of such a machine; a bare number is their count."
-    )
-    nic: NicBandwidth = Field(
-        0.0, ge=0, description="Bandwidth of its network interface in each direction; 0: no limit."
-    )
-    cpu: dict[S3Op, Demand] = Field({}, description="CPU time of a gateway for a request, by operation.")
 
 
 class FilerStore(Strict):
@@ -152,15 +138,7 @@ class Volumes(Strict):
         return WRITABLE.get(self.copies, 1) if self.writable is None else self.writable
 
 
-class SeaweedPrices(PriceList):
-    """The prices of the parts of a cluster."""
-
-    gateway: Price = Field(0.0, description="Price of each gateway that has a machine of its own.")
-    host: Price = Field(0.0, description="Price of each host without drives.")
-    drive: Price = Field(0.0, description="Price of each drive of the hosts.")
-
-
 PRESETS_OF[VolumeHosts] = presets.hosts
-PRESETS_OF[Gateways] = presets.gateways
+PRESETS_OF[SeaweedGateways] = presets.gateways
 PRESETS_OF[Filer] = presets.filer
 PRESETS_OF[Drives] = presets.drives

@@ -9,33 +9,29 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from models.devices.processors import Cores
 from models.hosts.sections import BALANCE, Balance, StoredObjects
+from models.hosts.spec import GatewaySpec
 from models.network.service_demand import NOTHING, ServiceDemand
 from models.seaweedfs.faults import Fault
-from models.seaweedfs.sections import Drives, Filer, Gateways, Master, SeaweedPrices, VolumeHosts, Volumes
+from models.seaweedfs.sections import Drives, Filer, Master, SeaweedGateways, VolumeHosts, Volumes
 from models.shared.background import BackgroundWork
-from models.shared.clients import ClientMachines, refuse_storage_hosts
-from models.shared.faults import refuse_unfit_faults
-from models.shared.multipart import refuse_multipart
 from models.shared.protection import Protection
-from models.shared.store_spec import FAULTS, PRICES, StoreSpec
-from traces.operations import Op
+from models.shared.store_spec import FAULTS
 
 MOST_ROWS = 100_000
 """Rows of the placement table: of gateways, volumes and drives."""
 
 
-class SeaweedSpec(StoreSpec):
+class SeaweedSpec(GatewaySpec):
     """A SeaweedFS cluster, its clients and their workload."""
 
+    refusing = ("host_down", "host_hung")
+    without_multipart = "SeaweedFS"
+
     store: Literal["seaweedfs"] = Field(description="Selects the model of SeaweedFS.")
-    client: ClientMachines = Field(
-        ClientMachines(), description="Client machines: number, cores, NICs, CPU times, policies."
-    )
     master: Master = Field(Master(), description="Master: cores, CPU time of an assignment.")
-    gateways: Gateways = Field(
-        Gateways(), description="S3 gateways, with a filer each: number, cores, NICs, CPU times."
+    gateways: SeaweedGateways = Field(
+        SeaweedGateways(), description="S3 gateways, with a filer each: number, cores, NICs, CPU times."
     )
     filer: Filer = Field(Filer(), description="Filers: CPU times, and their store.")
     hosts: VolumeHosts = Field(VolumeHosts(), description="Hosts with a volume server each: cores, NICs, CPU times.")
@@ -47,18 +43,6 @@ class SeaweedSpec(StoreSpec):
         BackgroundWork(), description="Background work, such as the encoding of volumes."
     )
     faults: tuple[Fault, ...] = Field((), description=FAULTS)
-    prices: SeaweedPrices | None = Field(None, description=PRICES)
-
-    @property
-    def priced(self) -> dict[str, float]:
-        """The amount of each part in `prices`."""
-        own = 0 if self.gateways.collocated else self.gateways.count
-        return {"gateway": own, "host": self.hosts.count, "drive": self.total_drives}
-
-    @property
-    def total_drives(self) -> int:
-        """Number of drives of all hosts."""
-        return self.hosts.count * self.drives.count
 
     @property
     def bytes_per_byte(self) -> float:
@@ -67,28 +51,9 @@ class SeaweedSpec(StoreSpec):
         return (1 - erasure.fraction) * self.volumes.copies + erasure.fraction * erasure.width / erasure.data
 
     @property
-    def gateway_count(self) -> int:
-        """Number of gateways."""
-        return self.hosts.count if self.gateways.collocated else self.gateways.count
-
-    @property
-    def gateway_cores(self) -> Cores:
-        """The cores that a gateway and its filer use."""
-        return self.hosts.cores if self.gateways.collocated else self.gateways.cores
-
-    @property
-    def gateway_nic(self) -> float:
-        """Bandwidth in B/s of a gateway's network interface; 0: no limit."""
-        return self.hosts.nic if self.gateways.collocated else self.gateways.nic
-
-    @property
     def protection(self) -> Protection:
         """The copies of a volume, all of which are written."""
         return Protection.replicas(self.volumes.copies)
-
-    def gateway_cpu(self, op: Op) -> ServiceDemand:
-        """Return the CPU demand of a gateway for a request."""
-        return self.gateway_cores.at_speed(self.gateways.cpu.get(op, NOTHING))
 
     def of_filer(self, demand: ServiceDemand | None) -> ServiceDemand:
         """Return a CPU demand of a filer at the speed of its cores."""
@@ -104,13 +69,4 @@ class SeaweedSpec(StoreSpec):
             raise ValueError(
                 f"hosts.count: drives x volumes.writable x gateways are {rows:,}; at most {MOST_ROWS:,} are modelled"
             )
-        refuse_storage_hosts(self.client)
-        refuse_multipart(self.client.multipart, "SeaweedFS")
-        return self
-
-    @model_validator(mode="after")
-    def _events_fit(self) -> SeaweedSpec:
-        """Check that all parts named by faults exist, and that failed requests of a closed loop take time."""
-        most = {"drive": self.total_drives, "host": self.hosts.count}
-        refuse_unfit_faults(self, most, self.hosts.nic, ("host_down", "host_hung"))
         return self

@@ -46,7 +46,7 @@ def hdd_queue_of(spec: VersitygwSpec, trace: Trace) -> HddQueue:
     waits = np.where(trace.op == GET, 1 - spec.hosts.page_cache.hit_ratio, 0.0)
     if spec.is_remote and spec.file_system.synced:
         waits += trace.op == PUT
-    return hdd_queue([spec.drives], trace, waits, spec.drives.count)
+    return hdd_queue([spec.drives], trace, waits, spec.total_drives)
 
 
 def _kinds(spec: VersitygwSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]]:

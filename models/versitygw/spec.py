@@ -11,13 +11,12 @@ from pydantic import Field, model_validator
 
 from models.devices.drive_times import ArrayTimes
 from models.devices.presets import PRESETS_OF
-from models.hosts.sections import BufferedDrives, HostPrices, ServerHosts, StoredObjects
+from models.hosts.sections import BufferedDrives, ServerHosts, StoredObjects
+from models.hosts.spec import HostsSpec
 from models.network.service_demand import NOTHING, Demand, ServiceDemand
 from models.shared.background import BackgroundWork
-from models.shared.clients import ClientMachines, refuse_storage_hosts
-from models.shared.faults import refuse_unfit_faults
 from models.shared.links import NicBandwidth
-from models.shared.store_spec import FAULTS, PRICES, StoreSpec
+from models.shared.store_spec import FAULTS
 from models.versitygw import presets
 from models.versitygw.faults import Fault
 from traces.spec.field_notes import Basis
@@ -69,13 +68,10 @@ class FileSystem(Strict):
     )
 
 
-class VersitygwSpec(StoreSpec):
+class VersitygwSpec(HostsSpec):
     """Gateways on a file system, their clients and their workload."""
 
     store: Literal["versitygw"] = Field(description="Selects the model of versitygw.")
-    client: ClientMachines = Field(
-        ClientMachines(), description="Client machines: number, cores, NICs, CPU times, policies."
-    )
     hosts: GatewayHosts = Field(
         GatewayHosts(), description="Hosts with a gateway each: number, cores, NICs, CPU times."
     )
@@ -84,12 +80,11 @@ class VersitygwSpec(StoreSpec):
     stored: StoredObjects = Field(StoredObjects(), description="Objects that the store holds before the run.")
     background: BackgroundWork = Field(BackgroundWork(), description="Background work, such as a backup.")
     faults: tuple[Fault, ...] = Field((), description=FAULTS)
-    prices: HostPrices | None = Field(None, description=PRICES)
 
     @property
-    def priced(self) -> dict[str, float]:
-        """The amount of each part in `prices`."""
-        return {"host": self.hosts.count, "drive": self.drives.count}
+    def total_drives(self) -> int:
+        """Number of drives of the file system."""
+        return self.drives.count
 
     @property
     def is_remote(self) -> bool:
@@ -104,14 +99,6 @@ class VersitygwSpec(StoreSpec):
                 f"hosts.count is {self.hosts.count}; several gateways need a file system in common, so it is allowed "
                 "with file_system.kind: remote"
             )
-        refuse_storage_hosts(self.client)
-        return self
-
-    @model_validator(mode="after")
-    def _events_fit(self) -> VersitygwSpec:
-        """Check that all parts named by faults exist, and that failed requests of a closed loop take time."""
-        most = {"drive": self.drives.count, "host": self.hosts.count}
-        refuse_unfit_faults(self, most, self.hosts.nic, ("host_down",))
         return self
 
 
