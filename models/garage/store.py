@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterator
 from functools import partial
 
 from models.capabilities import Evidence, ObjectLimits, Remedies, SpecChange, more
-from models.fill import growth_of
 from models.garage.compile import compile
 from models.garage.durability import durability
 from models.garage.faults import FAULTS
 from models.garage.setup import SETUP
 from models.garage.spec import MOST_HOSTS, GarageSpec
 from models.garage.spreads import SPREADS
+from models.hosts.growth import growth_of
 from models.network.service_demand import ServiceDemand
 from models.store import Store
 from traces.operations import Op

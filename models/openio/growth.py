@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from models.capabilities import Effect, Growth, Knob
+from models.capabilities import Effect, Knob
+from models.hosts.growth import holding, object_bytes, stored_growth
 from models.openio.spec import OpenioSpec
 from traces.trace import Trace
 
@@ -16,23 +16,6 @@ RESTORE_BYTES = 1023 << 20
 """Largest base that is restored while a request waits, sqliterepo.dump.max_size in conf.json."""
 _ROW_BYTES = 800  # of an object in a base, with its name, indices and properties (assumed)
 _CHUNK_BYTES = 300  # of a chunk in a base (assumed)
-
-
-def object_bytes(spec: OpenioSpec, trace: Trace) -> float:
-    """Return the mean size of stored objects, which follows from the requests if it is not given."""
-    if spec.stored.object_size is not None:
-        return float(spec.stored.object_size)
-    return float(trace.size_bytes.mean()) if len(trace) else 0.0
-
-
-def with_stored(spec: OpenioSpec, **stored: Any) -> OpenioSpec:
-    """Return the spec with other values of `stored`."""
-    return spec.model_copy(update={"stored": spec.stored.model_copy(update=stored)})
-
-
-def holding(spec: OpenioSpec, objects: float) -> OpenioSpec:
-    """Return the spec with another number of objects."""
-    return with_stored(spec, objects=objects)
 
 
 def fill_fraction(spec: OpenioSpec, mean_bytes: float) -> float:
@@ -88,18 +71,11 @@ def knob(spec: OpenioSpec, limit: str) -> Knob | None:
     return Knob("directory.containers_per_bucket", spec.directory.containers_per_bucket)
 
 
-GROWTH = Growth[OpenioSpec](
-    objects=lambda spec: spec.stored.objects,
-    object_bytes=object_bytes,
-    has_object_size=lambda spec: spec.stored.object_size is not None,
-    with_object_size=lambda spec, size: with_stored(spec, object_size=size),
-    holding=holding,
-    grown=holding,
-    state=state,
-    effects=effects,
-    full_fraction=FULL,
-    full_text="the drives are {:.0%} full and get no more chunks",
-    columns=("objects", "fill_fraction", "objects_per_container", "base_bytes"),
-    evidence=("objects", "fill_fraction", "objects_per_container", "base_bytes"),
+GROWTH = stored_growth(
+    state,
+    effects,
+    ("objects", "fill_fraction", "objects_per_container", "base_bytes"),
+    FULL,
+    "the drives are {:.0%} full and get no more chunks",
 )
 """How a cluster's state follows from the objects in it."""

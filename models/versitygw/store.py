@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from functools import partial
 
 from models.capabilities import Evidence, Remedies, SpecChange, more
-from models.fill import growth_of
+from models.hosts.growth import growth_of
 from models.network.service_demand import ServiceDemand
 from models.store import Store
 from models.versitygw.compile import compile

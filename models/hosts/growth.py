@@ -1,0 +1,75 @@
+"""Growth of stores whose state follows from the number and the mean size of objects, in a section `stored`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from models.capabilities import Effect, Growth
+from traces.trace import Trace
+
+
+def object_bytes(spec: Any, trace: Trace) -> float:
+    """Return the mean size of stored objects, which follows from the requests if it is not given."""
+    if spec.stored.object_size is not None:
+        return float(spec.stored.object_size)
+    return float(trace.size_bytes.mean()) if len(trace) else 0.0
+
+
+def _with_stored(spec: Any, **stored: Any) -> Any:
+    """Return the spec with other values of `stored`."""
+    return spec.model_copy(update={"stored": spec.stored.model_copy(update=stored)})
+
+
+def holding(spec: Any, objects: float) -> Any:
+    """Return the spec with another number of objects."""
+    return _with_stored(spec, objects=objects)
+
+
+def stored_growth(
+    state: Callable[[Any, Trace], dict[str, float]],
+    effects: Callable[[Any, Trace, float, float], tuple[Effect, ...]],
+    columns: tuple[str, ...],
+    full: float,
+    full_text: str = "the drives are {:.0%} full",
+) -> Growth[Any]:
+    """Return the growth of a store with a section `stored` (`StoredObjects`), given what its state is."""
+    return Growth[Any](
+        objects=lambda spec: spec.stored.objects,
+        object_bytes=object_bytes,
+        has_object_size=lambda spec: spec.stored.object_size is not None,
+        with_object_size=lambda spec, size: _with_stored(spec, object_size=size),
+        holding=holding,
+        grown=holding,
+        state=state,
+        effects=effects,
+        full_fraction=full,
+        full_text=full_text,
+        columns=columns,
+        evidence=columns,
+    )
+
+
+def growth_of(
+    stored_bytes: Callable[[Any, float], float], capacity_bytes: Callable[[Any], float], full: float = 0.95
+) -> Growth[Any]:
+    """Return the growth of a store that is full when its drives are.
+
+    Args:
+        stored_bytes: bytes on all drives of a stored object of a mean size, given the spec.
+        capacity_bytes: bytes that all drives take.
+        full: used fraction from which the store refuses writes.
+    """
+
+    def state(spec: Any, trace: Trace) -> dict[str, float]:
+        each = stored_bytes(spec, object_bytes(spec, trace))
+        used = spec.stored.objects * each
+        return {"objects": spec.stored.objects, "fill_fraction": used / capacity_bytes(spec), "bytes_per_object": each}
+
+    def effects(spec: Any, trace: Trace, low: float, high: float) -> tuple[Effect, ...]:
+        each = stored_bytes(spec, object_bytes(spec, trace))
+        objects = math.ceil(full * capacity_bytes(spec) / each) if each else 0
+        return (Effect("full", objects, "drives are full"),) if low < objects <= high else ()
+
+    return stored_growth(state, effects, ("objects", "fill_fraction", "bytes_per_object"), full)
