@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Generic, Literal, TypeVar
 
 from models.network.demand_sheet import Requests
@@ -176,6 +177,13 @@ class Remedies(Generic[S]):
 def more(count: int) -> list[int]:
     """Return larger counts to try."""
     return sorted({math.ceil(count * step) for step in _STEPS if math.ceil(count * step) > count})
+
+
+def larger(spec: StoreSpec, *paths: str) -> Iterator[SpecChange]:
+    """Yield changes of a spec to larger counts, given the paths of these."""
+    for path in paths:
+        now: Any = reduce(getattr, path.split("."), spec)
+        yield from ({path: count} for count in more(now))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from models.bob.faults import FAULTS
 from models.bob.setup import SETUP
 from models.bob.spec import BobSpec
 from models.bob.spreads import SPREADS
-from models.capabilities import Evidence, ObjectLimits, Remedies, SpecChange, more
+from models.capabilities import Evidence, ObjectLimits, Remedies, SpecChange, larger
 from models.network.service_demand import ServiceDemand
 from models.store import Store
 from traces.operations import Op
@@ -54,9 +54,7 @@ def unused(spec: BobSpec, ops: Collection[Op]) -> list[str]:
 
 def changes(spec: BobSpec, at_end: BobSpec) -> Iterator[SpecChange]:
     """Yield more hosts, cores and drives."""
-    yield from ({"hosts.count": n} for n in more(spec.hosts.count))
-    yield from ({"hosts.cores.count": n} for n in more(spec.hosts.cores.count))
-    yield from ({"drives.count": n} for n in more(spec.drives.count))
+    yield from larger(spec, "hosts.count", "hosts.cores.count", "drives.count")
 
 
 STORE = Store(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from models.capabilities import Knob, Remedies, SpecChange, more
+from models.capabilities import Knob, Remedies, SpecChange, larger, more
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.demands.state import FULL_FRACTIONS
 from models.ceph.mechanisms.bucket_index import OBJECTS_PER_SHARD
@@ -19,7 +19,7 @@ _DB_STEP_BYTES = 10**9
 def changes(spec: CephSpec, at_end: CephSpec) -> Iterator[SpecChange]:
     """Yield more gateways, cores, index shards, hosts or drives, a larger block.db, and other protections of data."""
     if spec.access.via_gateways:
-        yield from ({"gateways.count": n} for n in more(spec.gateways.count))
+        yield from larger(spec, "gateways.count")
         if not spec.shares_cores:
             cores = {min(n, spec.gateways.scales_to) for n in more(spec.gateways.cores.count)}
             yield from ({"gateways.cores.count": n} for n in sorted(cores) if n > spec.gateways.cores.count)

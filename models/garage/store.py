@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from models.capabilities import Evidence, ObjectLimits, Remedies, SpecChange, more
+from models.capabilities import Evidence, ObjectLimits, Remedies, SpecChange, larger, more
 from models.garage.compile import compile
 from models.garage.durability import durability
 from models.garage.faults import FAULTS
@@ -61,8 +61,7 @@ def unused(spec: GarageSpec, ops: Collection[Op]) -> list[str]:
 def changes(spec: GarageSpec, at_end: GarageSpec) -> Iterator[SpecChange]:
     """Yield more hosts, cores and drives."""
     yield from ({"hosts.count": n} for n in more(spec.hosts.count) if n <= MOST_HOSTS)
-    yield from ({"hosts.cores.count": n} for n in more(spec.hosts.cores.count))
-    yield from ({"drives.count": n} for n in more(spec.drives.count))
+    yield from larger(spec, "hosts.cores.count", "drives.count")
 
 
 def _stored_bytes(spec: GarageSpec, object_bytes: float) -> float:

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from models.capabilities import Doubt, Remedies, Side, SpecChange, more
+from models.capabilities import Doubt, Remedies, Side, SpecChange, larger
 from models.juicefs.compile import compile, issues
 from models.juicefs.faults import FAULTS
 from models.juicefs.files import OPERATIONS
@@ -52,11 +52,9 @@ def unused(spec: JuiceFSSpec, ops: Collection[Op]) -> list[str]:
 
 def changes(spec: JuiceFSSpec, at_end: JuiceFSSpec) -> Iterator[SpecChange]:
     """Yield more mounts, cores of each, uploads, and statements that the engine serves at a time."""
-    yield from ({"mounts.count": n} for n in more(spec.mounts.count))
-    yield from ({"mounts.cores.count": n} for n in more(spec.mounts.cores.count))
-    yield from ({"blocks.uploads": n} for n in more(spec.blocks.uploads))
+    yield from larger(spec, "mounts.count", "mounts.cores.count", "blocks.uploads")
     if spec.metadata.engine in ("sql", "tikv"):
-        yield from ({"metadata.servers": n} for n in more(spec.metadata.servers))
+        yield from larger(spec, "metadata.servers")
 
 
 def cpu(spec: JuiceFSSpec, network: Network, requests: Requests) -> dict[Side, float]:

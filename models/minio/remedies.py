@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from models.capabilities import Remedies, SpecChange, more
+from models.capabilities import Remedies, SpecChange, larger
 from models.minio.growth import knob
 from models.minio.spec.spec import MinioSpec
 
@@ -19,7 +19,7 @@ def changes(spec: MinioSpec, at_end: MinioSpec) -> Iterator[SpecChange]:
 
     One host is the only one: with a second one, drives are read and written over links that the spec does not describe.
     """
-    yield from ({"hosts.cores.count": n} for n in more(spec.hosts.cores.count))
+    yield from larger(spec, "hosts.cores.count")
     yield from ({"drives.count": n * spec.drives.count} for n in (2, 4))
     if spec.hosts.nic:
         faster = [rate for rate in _LINKS_GBIT if rate * _GBIT > 1.01 * spec.hosts.nic]

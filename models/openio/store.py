@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from models.capabilities import Doubt, Evidence, ObjectLimits, Remedies, SpecChange, more
+from models.capabilities import Doubt, Evidence, ObjectLimits, Remedies, SpecChange, larger
 from models.network.service_demand import ServiceDemand
 from models.openio.compile import compile
 from models.openio.durability import durability
@@ -85,11 +85,8 @@ def doubts(spec: OpenioSpec) -> Iterator[Doubt]:
 def changes(spec: OpenioSpec, at_end: OpenioSpec) -> Iterator[SpecChange]:
     """Yield more gateways, hosts, cores, drives and containers."""
     if not spec.gateways.collocated:
-        yield from ({"gateways.count": n} for n in more(spec.gateways.count))
-    yield from ({"hosts.count": n} for n in more(spec.hosts.count))
-    yield from ({"hosts.cores.count": n} for n in more(spec.hosts.cores.count))
-    yield from ({"drives.count": n} for n in more(spec.drives.count))
-    yield from ({"directory.containers_per_bucket": n} for n in more(spec.directory.containers_per_bucket))
+        yield from larger(spec, "gateways.count")
+    yield from larger(spec, "hosts.count", "hosts.cores.count", "drives.count", "directory.containers_per_bucket")
 
 
 STORE = Store(

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from models.capabilities import Doubt, ObjectLimits, Remedies, Side, SpecChange, Spread, more
+from models.capabilities import Doubt, ObjectLimits, Remedies, Side, SpecChange, Spread, larger, more
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.service_demand import ServiceDemand
@@ -73,8 +73,7 @@ def cpu_s(spec: S3fsSpec, network: Network, requests: Requests) -> dict[Side, fl
 
 def changes(spec: S3fsSpec, at_end: S3fsSpec) -> Iterator[SpecChange]:
     """Yield more mounts, cores and threads."""
-    yield from ({"mounts.count": n} for n in more(spec.mounts.count))
-    yield from ({"mounts.cores.count": n} for n in more(spec.mounts.cores.count))
+    yield from larger(spec, "mounts.count", "mounts.cores.count")
     yield from ({"max_thread_count": n} for n in more(spec.threads))
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from models.capabilities import Evidence, Remedies, SpecChange, more
+from models.capabilities import Evidence, Remedies, SpecChange, larger, more
 from models.hosts.growth import growth_of
 from models.network.service_demand import ServiceDemand
 from models.seaweedfs.compile import compile
@@ -73,10 +73,8 @@ def unused(spec: SeaweedSpec, ops: Collection[Op]) -> list[str]:
 def changes(spec: SeaweedSpec, at_end: SeaweedSpec) -> Iterator[SpecChange]:
     """Yield more hosts, cores, drives, gateways and writable volumes."""
     if not spec.gateways.collocated:
-        yield from ({"gateways.count": n} for n in more(spec.gateways.count))
-    yield from ({"hosts.count": n} for n in more(spec.hosts.count))
-    yield from ({"hosts.cores.count": n} for n in more(spec.hosts.cores.count))
-    yield from ({"drives.count": n} for n in more(spec.drives.count))
+        yield from larger(spec, "gateways.count")
+    yield from larger(spec, "hosts.count", "hosts.cores.count", "drives.count")
     yield from ({"volumes.writable": n} for n in more(spec.volumes.per_bucket))
 
 

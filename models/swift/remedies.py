@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from models.capabilities import Remedies, SpecChange, more
+from models.capabilities import Remedies, SpecChange, larger
 from models.swift.spec.spec import SwiftSpec
 
 
@@ -12,8 +12,7 @@ def changes(spec: SwiftSpec, at_end: SwiftSpec) -> Iterator[SpecChange]:
     """Yield hedged reads, more proxies, and more drives on each host."""
     if not spec.proxies.concurrent_gets:
         yield {"proxies.concurrent_gets": True}
-    yield from ({"proxies.count": n} for n in more(spec.proxies.count))
-    yield from ({"drives.count": n} for n in more(spec.drives.count))
+    yield from larger(spec, "proxies.count", "drives.count")
 
 
 REMEDIES = Remedies(changes)

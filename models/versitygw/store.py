@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from models.capabilities import Evidence, Remedies, SpecChange, more
+from models.capabilities import Evidence, Remedies, SpecChange, larger
 from models.hosts.growth import growth_of
 from models.network.service_demand import ServiceDemand
 from models.store import Store
@@ -57,9 +57,8 @@ def unused(spec: VersitygwSpec, ops: Collection[Op]) -> list[str]:
 def changes(spec: VersitygwSpec, at_end: VersitygwSpec) -> Iterator[SpecChange]:
     """Yield more hosts on a remote file system, more cores and drives."""
     if spec.is_remote:
-        yield from ({"hosts.count": n} for n in more(spec.hosts.count))
-    yield from ({"hosts.cores.count": n} for n in more(spec.hosts.cores.count))
-    yield from ({"drives.count": n} for n in more(spec.drives.count))
+        yield from larger(spec, "hosts.count")
+    yield from larger(spec, "hosts.cores.count", "drives.count")
 
 
 GROWTH = growth_of(lambda spec, size: size + _FILE_BYTES, lambda spec: spec.drives.capacity * spec.drives.count)
