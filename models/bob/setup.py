@@ -5,23 +5,18 @@ from __future__ import annotations
 from models.bob.durability import options
 from models.bob.presets import hosts as host_presets
 from models.site import common, drive_times
-from models.site.kinds import COUNT, FRACTION
+from models.site.kinds import COUNT
 from models.site.known import Known, Tree, assumed
 from models.site.setup import Question, Setup, Site
 
 _VDISKS_PER_DRIVE = 10
 
 _QUESTIONS = (
-    common.HOSTS,
-    common.DRIVES,
-    common.DRIVE_QUESTION,
-    common.NIC,
-    common.CORES,
-    common.SPEED,
+    *common.MACHINES,
     Question("replicas", "Copies of an object", COUNT, 3, "common"),
     Question("quorum", "Copies that a PUT waits for", COUNT, 2, "a majority of three"),
     Question("vdisks", "Virtual disks (default: ten for each drive)", COUNT, optional=True),
-    Question("cached", "Fraction of reads that the page caches serve", FRACTION, "50%", "of a hot half", "0.1", "0.9"),
+    common.CACHED,
     common.OBJECTS,
     *common.WORKLOAD,
     *common.CLIENTS,
@@ -36,14 +31,7 @@ def draft(site: Site) -> Tree:
         "workload": common.workload(site),
         "client": common.clients(site, count, timeout=assumed("30s", "that of common clients")),
         "network": {"latency": site["latency"]},
-        "hosts": {
-            "preset": assumed(preset.name, f"CPU times of the preset, measured on {preset.measured_on}"),
-            "count": site["hosts"],
-            "cores": common.cores(site),
-            "nic": site["nic"],
-            "internode": {"latency": site["latency"].noted("as between client and store")},
-            "page_cache": {"hit_ratio": site["cached"]},
-        },
+        "hosts": common.hosts(site, preset),
         "drives": {
             "count": site["drives"],
             **drive_times.drives(site, ""),

@@ -5,19 +5,14 @@ from __future__ import annotations
 from models.seaweedfs.durability import options
 from models.seaweedfs.presets import filer, gateways, hosts
 from models.site import common, drive_times
-from models.site.kinds import COUNT, FRACTION
+from models.site.kinds import COUNT
 from models.site.known import Tree, assumed
 from models.site.setup import Question, Setup, Site
 
 _QUESTIONS = (
-    common.HOSTS,
-    common.DRIVES,
-    common.DRIVE_QUESTION,
-    common.NIC,
-    common.CORES,
-    common.SPEED,
+    *common.MACHINES,
     Question("replicas", "Copies of a volume (replication)", COUNT, 2, "one lost host", "1", "3"),
-    Question("cached", "Fraction of reads that the page caches serve", FRACTION, "50%", "of a hot half", "0.1", "0.9"),
+    common.CACHED,
     common.OBJECTS,
     *common.WORKLOAD,
     *common.CLIENTS,
@@ -34,14 +29,7 @@ def draft(site: Site) -> Tree:
         "network": {"latency": site["latency"]},
         "gateways": {"preset": assumed(of["g"].name, text)},
         "filer": {"preset": assumed(of["f"].name, text)},
-        "hosts": {
-            "preset": assumed(of["h"].name, text),
-            "count": site["hosts"],
-            "cores": common.cores(site),
-            "nic": site["nic"],
-            "internode": {"latency": site["latency"].noted("as between client and store")},
-            "page_cache": {"hit_ratio": site["cached"]},
-        },
+        "hosts": common.hosts(site, of["h"]),
         "drives": {"count": site["drives"], **drive_times.drives(site, "sync")},
         "volumes": {"copies": site["replicas"]},
         "stored": {"objects": site["objects"]},

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from models.site.kinds import BANDWIDTH, COUNT, DRIVE, MANY, MIX, NUMBER, RATE, SIZE, TIME
-from models.site.known import Known, Tree, derived
+from models.devices.presets import Preset
+from models.site.kinds import BANDWIDTH, COUNT, DRIVE, FRACTION, MANY, MIX, NUMBER, RATE, SIZE, TIME
+from models.site.known import Known, Tree, assumed, derived
 from models.site.setup import Question, Site
 from traces.spec.units import parse_rate
 
@@ -38,6 +39,10 @@ CORES = Question("cores", "Cores of each storage host", COUNT, 16, "a small serv
 SPEED = Question(
     "core-speed", "Speed of a core, as a multiple of those on which the CPU times were measured", NUMBER, optional=True
 )
+MACHINES = HOSTS, DRIVES, DRIVE_QUESTION, NIC, CORES, SPEED
+CACHED = Question(
+    "cached", "Fraction of reads that the page caches serve", FRACTION, "50%", "of a hot half", "0.1", "0.9"
+)
 OBJECTS = Question("objects", "Objects in the store, such as 200M", MANY)
 STORED_SIZE = Question("stored-size", "Mean size of stored objects (default: that of requests)", SIZE, optional=True)
 
@@ -69,3 +74,15 @@ def cores(site: Site, count: str = "cores") -> Known | Tree:
     """Return the cores of a machine, with their speed if it is known."""
     speed = site.get("core-speed")
     return site[count] if speed is None else {"count": site[count], "speed": speed}
+
+
+def hosts(site: Site, preset: Preset) -> Tree:
+    """Return the section `hosts` of a store whose hosts have a page cache and call each other."""
+    return {
+        "preset": assumed(preset.name, f"CPU times of the preset, measured on {preset.measured_on}"),
+        "count": site["hosts"],
+        "cores": cores(site),
+        "nic": site["nic"],
+        "internode": {"latency": site["latency"].noted("as between client and store")},
+        "page_cache": {"hit_ratio": site["cached"]},
+    }

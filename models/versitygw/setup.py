@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.site import common, drive_times
-from models.site.kinds import COUNT, FRACTION
+from models.site.kinds import COUNT
 from models.site.known import Tree, assumed
 from models.site.setup import Question, Setup, Site
 from models.versitygw.durability import options
@@ -18,7 +18,7 @@ _QUESTIONS = (
     common.NIC,
     common.CORES,
     common.SPEED,
-    Question("cached", "Fraction of reads that the page caches serve", FRACTION, "50%", "of a hot half", "0.1", "0.9"),
+    common.CACHED,
     common.OBJECTS,
     *common.WORKLOAD,
     *common.CLIENTS,

@@ -12,12 +12,7 @@ from models.site.known import Known, Tree, assumed
 from models.site.setup import Question, Setup, Site
 
 _QUESTIONS = (
-    common.HOSTS,
-    common.DRIVES,
-    common.DRIVE_QUESTION,
-    common.NIC,
-    common.CORES,
-    common.SPEED,
+    *common.MACHINES,
     Question("set-size", "Drives of an erasure set (default: MinIO's choice)", COUNT, optional=True),
     Question("parity", "Parity shards of an object (default: MinIO's for the set size)", COUNT, optional=True),
     Question(

@@ -16,12 +16,7 @@ from models.swift.spec.presets import proxies as proxy_presets
 _PARTITIONS_PER_DRIVE = 100  # docs.openstack.org/swift, deployment guide: preparing the ring
 
 _QUESTIONS = (
-    common.HOSTS,
-    common.DRIVES,
-    common.DRIVE_QUESTION,
-    common.NIC,
-    common.CORES,
-    common.SPEED,
+    *common.MACHINES,
     Question("zones", "Zones that replicas are spread over", COUNT, 1, "one zone"),
     Question("proxies", "Proxy servers", COUNT),
     Question("proxy-cores", "Cores of each proxy", COUNT, 16, "a small server", 8, 64),
