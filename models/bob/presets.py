@@ -7,7 +7,7 @@ from models.devices.presets import Preset, Presets
 
 _BLOCK = 1 << 20
 
-_HOST = Preset(
+HOST = Preset(
     "bob-2.1-host",
     "Bob 2.1 alpha in docker on one host with an NVMe drive, 2024, fitted to published medians of criterion: GET of 1 "
     "and 50 KiB and 100 MiB, PUT of 1 KiB, with 1 and 2 nodes. HEAD and DELETE: estimates.",
@@ -24,11 +24,6 @@ _HOST = Preset(
     },
     measured_on="one host with one client",
 )
-
-
-def hosts() -> Presets:
-    """Return the presets of the section `hosts`."""
-    return {_HOST.name: _HOST}
 
 
 def drives() -> Presets:

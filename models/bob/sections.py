@@ -8,7 +8,7 @@ from pydantic import Field
 
 from models.bob import presets
 from models.devices.drive_times import HostDrives
-from models.devices.presets import PRESETS_OF
+from models.devices.presets import PRESETS_OF, listed
 from models.hosts.sections import ServerHosts
 from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand
 from traces.spec.field_notes import Basis, Unit
@@ -77,5 +77,5 @@ class Stored(Strict):
     )
 
 
-PRESETS_OF[Hosts] = presets.hosts
+PRESETS_OF[Hosts] = listed(presets.HOST)
 PRESETS_OF[Drives] = presets.drives

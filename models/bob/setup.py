@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.bob.durability import options
-from models.bob.presets import hosts as host_presets
+from models.bob.presets import HOST
 from models.site import common, drive_times
 from models.site.kinds import COUNT
 from models.site.known import Known, Tree, assumed
@@ -26,12 +26,11 @@ _QUESTIONS = (
 def draft(site: Site) -> Tree:
     """Return the sections of the spec."""
     count, drives = site["hosts"].value, site["drives"].value
-    (preset,) = host_presets().values()
     return {
         "workload": common.workload(site),
         "client": common.clients(site, count, timeout=assumed("30s", "that of common clients")),
         "network": {"latency": site["latency"]},
-        "hosts": common.hosts(site, preset),
+        "hosts": common.hosts(site, HOST),
         "drives": {
             "count": site["drives"],
             **drive_times.drives(site, ""),

@@ -45,6 +45,12 @@ def presets_of(model: type[BaseModel]) -> Presets:
     return {} if found is None else found()
 
 
+def listed(*presets: Preset) -> Callable[[], Presets]:
+    """Return what `PRESETS_OF` has for a class of sections with these presets."""
+    by_name = {preset.name: preset for preset in presets}
+    return lambda: by_name
+
+
 class PresetSection(Strict):
     """A section of a spec whose field `preset` supplies values for others."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from models.devices.drive_times import drive_presets
-from models.devices.presets import Preset, Presets
+from models.devices.presets import Preset
 
-_HOST = Preset(
+HOST = Preset(
     "garage-2.5-host",
     "Garage 2.5.0 on loopback with two cores: CPU per operation of one node (PUT of 1 KiB 0.5 ms, 64 KiB 1.65, 1 MiB "
     "6.7; GET of 1 KiB 0.12, 1 MiB 1.8), divided into requests, bytes and transactions by the number of transactions; "
@@ -22,14 +21,3 @@ _HOST = Preset(
     },
     measured_on="two cores with all services on loopback",
 )  # fmt: skip
-
-
-def hosts() -> Presets:
-    """Return the presets of the section `hosts`."""
-    return {_HOST.name: _HOST}
-
-
-def drives() -> Presets:
-    """Return the presets of the section `drives`: one for each device."""
-    fields = ("queue_depth", "read", "write", "read_latency", "disk", "capacity")
-    return drive_presets(fields, durable="sync")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.garage.durability import options
-from models.garage.presets import hosts as host_presets
+from models.garage.presets import HOST
 from models.site import common, drive_times
 from models.site.kinds import COUNT
 from models.site.known import Tree
@@ -21,12 +21,11 @@ _QUESTIONS = (
 
 def draft(site: Site) -> Tree:
     """Return the sections of the spec."""
-    (preset,) = host_presets().values()
     return {
         "workload": common.workload(site),
         "client": common.clients(site, site["hosts"].value),
         "network": {"latency": site["latency"]},
-        "hosts": common.hosts(site, preset),
+        "hosts": common.hosts(site, HOST),
         "drives": {"count": site["drives"], **drive_times.drives(site, "sync")},
         "replication": site["replicas"],
         "stored": {"objects": site["objects"]},

@@ -9,10 +9,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from models.devices.presets import PRESETS_OF
+from models.devices.presets import PRESETS_OF, listed
 from models.garage import presets
 from models.garage.faults import Fault
-from models.hosts.sections import BALANCE, Balance, BufferedDrives, Calls, ServerHosts, StoredObjects
+from models.hosts.sections import (
+    BALANCE,
+    Balance,
+    BufferedDrives,
+    Calls,
+    ServerHosts,
+    StoredObjects,
+    buffered_drive_presets,
+)
 from models.hosts.spec import HostsSpec
 from models.network.service_demand import Demand, ServiceDemand
 from models.shared.background import BackgroundWork
@@ -126,5 +134,5 @@ class GarageSpec(HostsSpec):
         return self
 
 
-PRESETS_OF[GarageHosts] = presets.hosts
-PRESETS_OF[Drives] = presets.drives
+PRESETS_OF[GarageHosts] = listed(presets.HOST)
+PRESETS_OF[Drives] = buffered_drive_presets

@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
-from models.devices.drive_times import HostDrives
-from models.devices.presets import PresetSection
+from models.devices.drive_times import HostDrives, drive_presets
+from models.devices.presets import Presets, PresetSection
 from models.devices.processors import BARE_COUNT, Cores
 from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
 from models.shared.caches import PageCache
@@ -99,6 +99,12 @@ class BufferedDrives(HostDrives):
     capacity: Annotated[Bytes, Field(gt=0), Basis("assumed: 8 TB", 1e11, 4e13)] = Field(
         8 * 10**12, description="Bytes that a drive takes."
     )
+
+
+def buffered_drive_presets() -> Presets:
+    """Return the presets of a section of such drives: one for each device."""
+    fields = ("queue_depth", "read", "write", "read_latency", "disk", "capacity")
+    return drive_presets(fields, durable=BufferedDrives.durable)
 
 
 class StoredObjects(Strict):

@@ -8,7 +8,7 @@ from models.swift.spec import presets as swift
 
 _ASSUMED = "Assumed, not measured with OpenIO"
 
-_HOST = Preset(
+HOST = Preset(
     "openio-host",
     f"{_ASSUMED}: a rawx service is an HTTP server in Go, which takes the MD5 of what it stores (600 MB/s on a core).",
     {
@@ -19,7 +19,7 @@ _HOST = Preset(
         },
     },
 )
-_DIRECTORY = Preset(
+DIRECTORY = Preset(
     "openio-directory",
     f"{_ASSUMED}: transactions of some rows of a cached SQLite base without a sync, in C, and a page of 1,000 rows.",
     {
@@ -37,16 +37,6 @@ def gateways() -> Presets:
     proxy = swift.proxies()["swift-2.30-proxy"]
     text = f"{_ASSUMED}: OpenIO's gateway is a proxy of Swift with another back end. {proxy.source}"
     return {"openio-gateway": Preset("openio-gateway", text, proxy.values, proxy.measured_on)}
-
-
-def hosts() -> Presets:
-    """Return the presets of the section `hosts`."""
-    return {_HOST.name: _HOST}
-
-
-def directory() -> Presets:
-    """Return the presets of the section `directory`."""
-    return {_DIRECTORY.name: _DIRECTORY}
 
 
 def drives() -> Presets:

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from models.devices.drive_times import HostDrives
-from models.devices.presets import PRESETS_OF, PresetSection
+from models.devices.presets import PRESETS_OF, PresetSection, listed
 from models.hosts.sections import Gateways, HostMachines
 from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, ServiceDemand
 from models.openio import presets
@@ -105,6 +105,6 @@ class Directory(PresetSection):
 
 
 PRESETS_OF[CodingGateways] = presets.gateways
-PRESETS_OF[Hosts] = presets.hosts
-PRESETS_OF[Directory] = presets.directory
+PRESETS_OF[Hosts] = listed(presets.HOST)
+PRESETS_OF[Directory] = listed(presets.DIRECTORY)
 PRESETS_OF[Drives] = presets.drives

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.openio.durability import options
-from models.openio.presets import directory, gateways, hosts
+from models.openio.presets import DIRECTORY, HOST, gateways
 from models.site import common, drive_times
 from models.site.kinds import COUNT, PROTECTION, shards
 from models.site.known import Known, Tree, assumed, derived
@@ -34,19 +34,19 @@ def draft(site: Site) -> Tree:
     origin = site["protection"].origin
     erasure: Tree = {"erasure": {"data": Known(data, origin), "parity": Known(parity, origin)}}
     replicas: Tree = {"replicas": Known(data + parity, origin)}
-    of = {name: next(iter(each().values())).name for name, each in _PRESETS.items()}
+    (gateway,) = gateways()
     return {
         "workload": common.workload(site, buckets=site["buckets"]),
         "client": common.clients(site, count, timeout=assumed("90s", "that of common clients")),
         "network": {"latency": site["latency"]},
         "gateways": {
-            "preset": assumed(of["gateways"], "CPU times of the preset"),
+            "preset": assumed(gateway, "CPU times of the preset"),
             "count": site["gateways"],
             "cores": site["gateway-cores"],
             "nic": derived(site["nic"].value, "that of the hosts"),
         },
         "hosts": {
-            "preset": assumed(of["hosts"], "CPU times of the preset"),
+            "preset": assumed(HOST.name, "CPU times of the preset"),
             "count": site["hosts"],
             "cores": common.cores(site),
             "nic": site["nic"],
@@ -55,7 +55,7 @@ def draft(site: Site) -> Tree:
         "drives": {"count": site["drives"], **drive_times.drives(site, "")},
         "chunks": erasure if site["protection"].value.startswith("ec") else replicas,
         "directory": {
-            "preset": assumed(of["directory"], "CPU times of the preset"),
+            "preset": assumed(DIRECTORY.name, "CPU times of the preset"),
             "containers_per_bucket": site["containers"],
         },
         "stored": {
@@ -64,8 +64,6 @@ def draft(site: Site) -> Tree:
         },
     }
 
-
-_PRESETS = {"gateways": gateways, "hosts": hosts, "directory": directory}
 
 SETUP = Setup(_QUESTIONS, draft, options=options)
 """Questions and sections of an OpenIO spec."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from models.devices.drive_times import drive_presets
-from models.devices.presets import Preset, Presets
+from models.devices.presets import Preset
 
 _SOURCE = (
     "SeaweedFS 4.48 on loopback with two cores, one copy: CPU of a PUT of 4 KiB (master 0.33, volume server 0.33, "
@@ -11,7 +10,7 @@ _SOURCE = (
 )
 _LATER = "HEAD, DELETE, LIST, and the bytes of a GET: estimates."
 _MEASURED = "two cores with all services on loopback"
-_HOST = Preset(
+HOST = Preset(
     "seaweedfs-volume-4.48",
     f"{_SOURCE} {_LATER}",
     {
@@ -23,7 +22,7 @@ _HOST = Preset(
     },
     measured_on=_MEASURED,
 )
-_GATEWAY = Preset(
+GATEWAY = Preset(
     "seaweedfs-s3-4.48",
     f"{_SOURCE} {_LATER}",
     {
@@ -37,7 +36,7 @@ _GATEWAY = Preset(
     },
     measured_on=_MEASURED,
 )
-_FILER = Preset(
+FILER = Preset(
     "seaweedfs-filer-4.48",
     f"{_SOURCE} Of the filer's PUT, 0.2 ms are taken to be that of its store, and 0.2 ms of an assignment. {_LATER}",
     {
@@ -48,24 +47,3 @@ _FILER = Preset(
     },
     measured_on=_MEASURED,
 )
-
-
-def hosts() -> Presets:
-    """Return the presets of the section `hosts`."""
-    return {_HOST.name: _HOST}
-
-
-def gateways() -> Presets:
-    """Return the presets of the section `gateways`."""
-    return {_GATEWAY.name: _GATEWAY}
-
-
-def filer() -> Presets:
-    """Return the presets of the section `filer`."""
-    return {_FILER.name: _FILER}
-
-
-def drives() -> Presets:
-    """Return the presets of the section `drives`: one for each device."""
-    fields = ("queue_depth", "read", "write", "read_latency", "disk", "capacity")
-    return drive_presets(fields, durable="sync")

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from models.devices.presets import PRESETS_OF, PresetSection
+from models.devices.presets import PRESETS_OF, PresetSection, listed
 from models.devices.processors import BARE_COUNT, Cores
-from models.hosts.sections import BufferedDrives, Gateways, ServerHosts
+from models.hosts.sections import BufferedDrives, Gateways, ServerHosts, buffered_drive_presets
 from models.network.service_demand import NOTHING, Demand, ServiceDemand
 from models.seaweedfs import presets
 from traces.spec.field_notes import Basis
@@ -138,7 +138,7 @@ class Volumes(Strict):
         return WRITABLE.get(self.copies, 1) if self.writable is None else self.writable
 
 
-PRESETS_OF[VolumeHosts] = presets.hosts
-PRESETS_OF[SeaweedGateways] = presets.gateways
-PRESETS_OF[Filer] = presets.filer
-PRESETS_OF[Drives] = presets.drives
+PRESETS_OF[VolumeHosts] = listed(presets.HOST)
+PRESETS_OF[SeaweedGateways] = listed(presets.GATEWAY)
+PRESETS_OF[Filer] = listed(presets.FILER)
+PRESETS_OF[Drives] = buffered_drive_presets

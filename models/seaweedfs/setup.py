@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.seaweedfs.durability import options
-from models.seaweedfs.presets import filer, gateways, hosts
+from models.seaweedfs.presets import FILER, GATEWAY, HOST
 from models.site import common, drive_times
 from models.site.kinds import COUNT
 from models.site.known import Tree, assumed
@@ -21,15 +21,14 @@ _QUESTIONS = (
 
 def draft(site: Site) -> Tree:
     """Return the sections of the spec."""
-    of = {name: next(iter(presets().values())) for name, presets in (("h", hosts), ("g", gateways), ("f", filer))}
-    text = f"CPU times of the preset, measured on {of['h'].measured_on}"
+    text = f"CPU times of the preset, measured on {HOST.measured_on}"
     return {
         "workload": common.workload(site),
         "client": common.clients(site, site["hosts"].value),
         "network": {"latency": site["latency"]},
-        "gateways": {"preset": assumed(of["g"].name, text)},
-        "filer": {"preset": assumed(of["f"].name, text)},
-        "hosts": common.hosts(site, of["h"]),
+        "gateways": {"preset": assumed(GATEWAY.name, text)},
+        "filer": {"preset": assumed(FILER.name, text)},
+        "hosts": common.hosts(site, HOST),
         "drives": {"count": site["drives"], **drive_times.drives(site, "sync")},
         "volumes": {"copies": site["replicas"]},
         "stored": {"objects": site["objects"]},

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from models.devices.drive_times import drive_presets
-from models.devices.presets import Preset, Presets
+from models.devices.presets import Preset
 
-_HOST = Preset(
+HOST = Preset(
     "versitygw-host",
     "Assumed, not measured: an HTTP server in Go that checks signatures, as MinIO's GET of 4 KiB (0.36 ms of a core), "
     "and takes the MD5 of what it stores (600 MB/s on a core).",
@@ -19,14 +18,3 @@ _HOST = Preset(
         },
     },
 )
-
-
-def hosts() -> Presets:
-    """Return the presets of the section `hosts`."""
-    return {_HOST.name: _HOST}
-
-
-def drives() -> Presets:
-    """Return the presets of the section `drives`: one for each device."""
-    fields = ("queue_depth", "read", "write", "read_latency", "disk", "capacity")
-    return drive_presets(fields, durable="sync")

@@ -7,7 +7,7 @@ from models.site.kinds import COUNT
 from models.site.known import Tree, assumed
 from models.site.setup import Question, Setup, Site
 from models.versitygw.durability import options
-from models.versitygw.presets import hosts as host_presets
+from models.versitygw.presets import HOST
 
 _QUESTIONS = (
     Question(
@@ -27,7 +27,6 @@ _QUESTIONS = (
 
 def draft(site: Site) -> Tree:
     """Return the sections of the spec."""
-    (preset,) = host_presets().values()
     several = site["hosts"].value > 1
     remote: Tree = {
         "kind": assumed("remote", "several hosts share it"),
@@ -38,7 +37,7 @@ def draft(site: Site) -> Tree:
         "client": common.clients(site, site["hosts"].value),
         "network": {"latency": site["latency"]},
         "hosts": {
-            "preset": assumed(preset.name, "CPU times of the preset, which are assumed"),
+            "preset": assumed(HOST.name, "CPU times of the preset, which are assumed"),
             "count": site["hosts"],
             "cores": common.cores(site),
             "nic": site["nic"],

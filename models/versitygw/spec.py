@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from models.devices.drive_times import ArrayTimes
-from models.devices.presets import PRESETS_OF
-from models.hosts.sections import BufferedDrives, ServerHosts, StoredObjects
+from models.devices.presets import PRESETS_OF, listed
+from models.hosts.sections import BufferedDrives, ServerHosts, StoredObjects, buffered_drive_presets
 from models.hosts.spec import HostsSpec
 from models.network.service_demand import NOTHING, Demand, ServiceDemand
 from models.shared.background import BackgroundWork
@@ -102,5 +102,5 @@ class VersitygwSpec(HostsSpec):
         return self
 
 
-PRESETS_OF[GatewayHosts] = presets.hosts
-PRESETS_OF[Drives] = presets.drives
+PRESETS_OF[GatewayHosts] = listed(presets.HOST)
+PRESETS_OF[Drives] = buffered_drive_presets
