@@ -10,7 +10,7 @@ from typing import Any
 from models.site.known import Known
 from models.site.reader import Found, Reader, SiteFile
 from traces.errors import InputError
-from traces.spec.suggestions import no_such_file
+from traces.spec.text_file import text_of
 from traces.spec.units import parse_bandwidth, parse_bytes
 
 _MOST_BYTES = 256 << 20
@@ -44,7 +44,7 @@ def read_files(paths: Iterable[Path], readers: Sequence[Reader]) -> list[Read]:
 
 
 def _read(path: Path, readers: Sequence[Reader]) -> Read:
-    file = SiteFile(str(path), _text(path))
+    file = SiteFile(str(path), text_of(path, _MOST_BYTES))
     for reader in readers:
         if not reader.detects(file):
             continue
@@ -55,19 +55,6 @@ def _read(path: Path, readers: Sequence[Reader]) -> Read:
             raise InputError(f"{path}: looks like {reader.kind}, but is broken: {what}") from error
     kinds = ", ".join(reader.kind for reader in readers)
     raise InputError(f"{path}: its kind is not recognised; read are {kinds}")
-
-
-def _text(path: Path) -> str:
-    try:
-        if path.is_file() and path.stat().st_size > _MOST_BYTES:
-            raise InputError(f"{path}: has more than {_MOST_BYTES >> 20} MiB")
-        return path.read_text()
-    except FileNotFoundError as error:
-        raise InputError(no_such_file(path)) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 text") from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def facts_of(files: Sequence[Read]) -> dict[str, Known]:

@@ -16,7 +16,7 @@ import numpy as np
 from traces.errors import InputError
 from traces.metrics.exposition import is_exposition, samples
 from traces.metrics.series import Series
-from traces.spec.suggestions import no_such_file
+from traces.spec.text_file import text_of
 
 _MOST_BYTES = 1 << 30
 
@@ -50,7 +50,7 @@ def joined(series: Iterable[Series]) -> list[Series]:
 
 
 def _read(path: Path) -> list[Series]:
-    text = _text(path)
+    text = text_of(path, _MOST_BYTES)
     try:
         if text.lstrip()[:1] in ("{", "["):
             return list(series_of(json.loads(text)))
@@ -66,19 +66,6 @@ def _read(path: Path) -> list[Series]:
         f"{path}: its kind is not recognised; read are responses of Prometheus in JSON (query, query_range) and "
         "metrics in its text format"
     )
-
-
-def _text(path: Path) -> str:
-    try:
-        if path.is_file() and path.stat().st_size > _MOST_BYTES:
-            raise InputError(f"{path}: has more than {_MOST_BYTES >> 20} MiB")
-        return path.read_text()
-    except FileNotFoundError as error:
-        raise InputError(no_such_file(path)) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 text") from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def series_of(response: Any) -> Iterator[Series]:

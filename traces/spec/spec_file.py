@@ -17,7 +17,8 @@ from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from traces.errors import InputError
 from traces.spec.renamed_fields import present_name, present_path
-from traces.spec.suggestions import close_names, instead, no_such_file
+from traces.spec.suggestions import close_names, instead
+from traces.spec.text_file import text_of
 from traces.workload.loops import check_group, dropped
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -68,15 +69,7 @@ def load_mapping(path: Path) -> dict[str, Any]:
     Raises:
         InputError: the file is missing, is invalid YAML (the message names the line) or contains something else.
     """
-    try:
-        text = path.read_text()
-    except FileNotFoundError as error:
-        raise InputError(no_such_file(path)) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 text") from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    data = parsed_yaml(text, str(path))
+    data = parsed_yaml(text_of(path), str(path))
     if not isinstance(data, dict):
         content = "is empty" if data is None else f"contains a {type(data).__name__}"
         raise InputError(f"{path}: {content}; a mapping of fields is needed")
