@@ -16,7 +16,7 @@ import yaml
 from cli.main import SUMMARIES
 from docs.generators import commands, fields, markdown, modelled
 from models.spec.field_paths import paths_of
-from models.store import names, spec_class
+from models.store import MODULES, spec_class
 from tests.paths import ROOT
 from tests.test_readme import blocks_of, run_all
 
@@ -32,8 +32,8 @@ _TITLED = re.compile(r'^```\w+ title="([\w.]+)"\n(.*?)^```$', re.MULTILINE | re.
 
 def test_every_field_of_every_store_has_a_row() -> None:
     pages = fields.field_pages()
-    assert set(pages) == {f"reference/fields/{name}.md" for name in ("index", "common", *names())}
-    for store in names():
+    assert set(pages) == {f"reference/fields/{name}.md" for name in ("index", "common", *MODULES)}
+    for store in MODULES:
         rows = f"{pages['reference/fields/common.md']}\n{pages[f'reference/fields/{store}.md']}"
         shown = set(re.findall(r"^\| `([^`]+)`", rows, re.MULTILINE))
         assert shown == {fields.general_path(path) for path in paths_of(spec_class(store))}
@@ -58,7 +58,7 @@ def test_every_command_and_option_is_on_its_page() -> None:
 
 def test_every_store_says_what_is_not_modelled(tmp_path: Path) -> None:
     page = modelled.modelled_page(DOCS)
-    assert all(f"## {name}: not in the model" in page for name in names())
+    assert all(f"## {name}: not in the model" in page for name in MODULES)
     shutil.copytree(DOCS, tmp_path / "docs", ignore=shutil.ignore_patterns("generators"))
     bob = tmp_path / "docs/bob.md"
     bob.write_text(bob.read_text().replace("## Not in the model", "## Else"))

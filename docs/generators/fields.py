@@ -11,7 +11,7 @@ from cli.quantities import quantity
 from docs.generators.markdown import code, table
 from models.spec.explained import Explained, explained
 from models.spec.field_paths import paths_of
-from models.store import names, spec_class
+from models.store import MODULES, spec_class
 from traces.operations import OPS
 
 FOLDER = "reference/fields"
@@ -29,7 +29,7 @@ def general_path(path: str) -> str:
 
 def field_pages() -> dict[str, str]:
     """Return the pages by path: an index, the fields that all stores have in common, and one page for each store."""
-    stores = {name: _fields_of(name) for name in names()}
+    stores = {name: _fields_of(name) for name in MODULES}
     first, *others = stores.values()
     common = {path: each for path, each in first.items() if all(_same(other.get(path), each) for other in others)}
     own = {name: {path: each for path, each in fields.items() if path not in common} for name, fields in stores.items()}

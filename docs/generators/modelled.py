@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from docs.generators.markdown import table
-from models.store import Store, names, store_named
+from models.store import MODULES, Store, store_named
 from traces.operations import OPS
 
 HEADING = "Not in the model"
@@ -19,7 +19,7 @@ def modelled_page(docs: Path) -> str:
     Raises:
         ValueError: a store has no page, or its page has no such section.
     """
-    stores = {name: store_named(name) for name in names()}
+    stores = {name: store_named(name) for name in MODULES}
     parts = [
         "# What is modelled, and what is not\n",
         "From the models, and from the pages of the stores. A failure is one that the command `failures` can stage.\n",

@@ -196,7 +196,7 @@ class Routes:
 
         A volume with a fraction g of garbage has (1 - g) / g bytes for each of these, which are read and written.
         """
-        copied = (1 - self.volumes.garbage) / self.volumes.garbage
+        copied = (1 - self.volumes.garbage_threshold) / self.volumes.garbage_threshold
         moved = (demand.of_bytes.scaled(copied) for demand in (self.drives.read, self.drives.write) if demand)
         return joined(use(at("drive"), demand) for demand in moved)
 

@@ -127,7 +127,7 @@ class Volumes(Strict):
         ServiceDemand(constant=20e-6, per_byte=0.2e-9), description="Time for which a chunk locks its volume."
     )
     fsync: bool = Field(False, description="Whether chunks are synced; those that wait are synced together.")
-    garbage: Annotated[Fraction, Basis("SeaweedFS's default of the master, 0.3", 0.05, 0.9)] = Field(
+    garbage_threshold: Annotated[Fraction, Basis("SeaweedFS's default of the master, 0.3", 0.05, 0.9)] = Field(
         0.3, gt=0, lt=1, description="Fraction of deleted bytes from which a volume is copied without them (vacuum)."
     )
     erasure: ErasureVolumes = Field(ErasureVolumes(), description="Erasure-coded volumes, which are read only.")

@@ -63,7 +63,7 @@ def unused(spec: SeaweedSpec, ops: Collection[Op]) -> list[str]:
         "hosts.internode.call": True,
         "balance": not own,
         "volumes.erasure": not spec.volumes.erasure.fraction,
-        "volumes.garbage": "DELETE" not in ops,
+        "volumes.garbage_threshold": "DELETE" not in ops,
         "drives.sync": not (spec.volumes.fsync or spec.filer.store.synced),
         "stored.object_size": not spec.stored.objects,
     }

@@ -131,7 +131,7 @@ def undisturbed(program: Program, tokens: bool) -> Program:
     """The program without background work, agenda and failures; without `tokens`, pools are servers."""
     network = program.network
     stations = tuple(
-        replace(station, queue_limit=UNBOUNDED)
+        replace(station, queue_limit=UNBOUNDED, repeat_limit=UNBOUNDED)
         if tokens or station.discipline is not Discipline.POOL
         else replace(station, discipline=Discipline.FIFO)
         for station in network.stations
@@ -152,13 +152,16 @@ def test_undisturbed_programs_stay_inside(program, tokens):
     assert_inside(undisturbed(program, tokens))
 
 
-def with_sure_routes(network: Network) -> Network:
-    """Return the network with sub-requests that take the first of their routes, not one at random."""
+def with_sure_sub_requests(network: Network) -> Network:
+    """Return the network with sub-requests whose route and key do not depend on the seed.
+
+    They take the first of their routes, not one at random, and keep the keys of their parents' objects.
+    """
 
     def sure(visit: Visit) -> Visit:
         if visit.starts is None:
             return visit
-        return replace(visit, starts=replace(visit.starts, route=visit.starts.routes[0]))
+        return replace(visit, starts=replace(visit.starts, route=visit.starts.routes[0], new_keys=False))
 
     return replace(network, routes=tuple(replace(r, stages=steps.revised(r.stages, sure)) for r in network.routes))
 
@@ -166,7 +169,7 @@ def with_sure_routes(network: Network) -> Network:
 @examples(50)
 @given(st.data(), st.integers(0, 2**32), st.booleans())
 def test_expected_demands_bound_what_leaves_nothing_to_chance(data, seed, tokens):
-    drawn = with_sure_routes(with_all_visits(data.draw(networks())))
+    drawn = with_sure_sub_requests(with_all_visits(data.draw(networks())))
     requests = data.draw(requests_for(drawn))
     certain = with_service_demands(drawn, lambda law: law.model_copy(update={"distribution": Deterministic()}))
     groups = tuple(

@@ -191,7 +191,10 @@ def test_a_store_without_growing_state_is_refused():
 
 # Growth
 
-ONE_BUCKET = ("workload.buckets=1", "buckets.shards=16", "buckets.resharding.dynamic=true")
+ONE_BUCKET = (
+    "workload.buckets=1", "buckets.shards=16", "buckets.resharding.dynamic=true",
+    "buckets.resharding.batch_latency=0.1",
+)  # fmt: skip
 
 
 def test_a_published_bucket_is_resharded_from_16_to_512_shards():
