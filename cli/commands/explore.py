@@ -21,7 +21,7 @@ def command(
     assignments: SetOption = None,
     seed: SeedOption = None,
     requests: Annotated[
-        int, typer.Option("--requests", min=100, help="Most requests of a run, so that it ends within a second.")
+        int, typer.Option("--requests", min=100, help="Most requests of a run: fewer make the page follow sooner.")
     ] = 10_000,
     port: PortOption = 0,
 ) -> None:
