@@ -15,6 +15,7 @@ from models.hosts.sections import BufferedDrives, ServerHosts, StoredObjects, bu
 from models.hosts.spec import HostsSpec
 from models.network.service_demand import NOTHING, Demand, ServiceDemand
 from models.shared.background import BackgroundWork
+from models.shared.faults import HostNeighbour
 from models.shared.links import NicBandwidth
 from models.shared.store_spec import FAULTS
 from models.versitygw import presets
@@ -99,6 +100,12 @@ class VersitygwSpec(HostsSpec):
                 f"hosts.count is {self.hosts.count}; several gateways need a file system in common, so it is allowed "
                 "with file_system.kind: remote"
             )
+        for number, fault in enumerate(self.faults):
+            if self.is_remote and isinstance(fault, HostNeighbour) and fault.resource == "drives":
+                raise ValueError(
+                    f"faults.{number}.resource is drives; hosts have none with file_system.kind: remote, so cpu and "
+                    "network are allowed"
+                )
         return self
 
 

@@ -97,6 +97,13 @@ def test_both_engines_agree(name, raid):
     assert np.array_equal(run(spec).end_s, run(spec, simpy_engine).end_s, equal_nan=True)
 
 
+def test_a_neighbour_takes_no_drives_of_a_host_that_has_none():
+    faults = [{"kind": "noisy_neighbour", "resource": "drives", "fraction": 0.5, "at": 0, "until": 1}]
+    with pytest.raises(InputError, match=r"faults\.0\.resource is drives"):
+        example("nfs", faults=faults)
+    assert example("local", faults=faults).faults
+
+
 def test_several_hosts_need_a_file_system_in_common():
     with pytest.raises(InputError, match="several gateways need a file system in common"):
         example("local", "hosts.count=2")
