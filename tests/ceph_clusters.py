@@ -13,7 +13,7 @@ from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.route import Visit
 from models.store import compile_spec, spec_of
-from sim.demands.service_demands import with_visits
+from sim.demands.changed_networks import with_visits
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program
 from tests.small_traces import trace_of

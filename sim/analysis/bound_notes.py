@@ -10,8 +10,9 @@ from models.network.retry_policy import Policy
 from models.network.route import Route
 from models.network.scenario import ActionKind
 from models.network.station import NOWHERE, Bound, Choice
+from sim.demands.certainty import is_hedged, may_fail, may_refuse
 from sim.demands.service_demands import Demands
-from sim.demands.visit_places import is_even, is_hedged, is_keyed, may_fail, may_refuse, names_of, stations_of, targets
+from sim.demands.visit_places import is_even, is_keyed, names_of, stations_of, targets
 
 _BY_LOAD = (Choice.LEAST_OUTSTANDING, Choice.POWER_OF_TWO, Choice.CLIENT)
 """Choices whose members do not have the same number of requests, or not by expectation."""

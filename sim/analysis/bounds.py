@@ -30,9 +30,10 @@ from sim.analysis.bounds_result import (
     Unavailable,
 )
 from sim.analysis.product_form import closed_means, open_means, why_not
+from sim.demands.certainty import may_fail
 from sim.demands.run_end import latest_end_s
 from sim.demands.service_demands import Demands, mean_demands
-from sim.demands.visit_places import Resource, may_fail
+from sim.demands.visit_places import Resource
 from sim.engine.outcome import Floats
 from sim.saturation.enough_requests import with_enough_requests
 from sim.saturation.saturation import Saturated, at_saturation, demands_at_load, limit_of, saturation_ops

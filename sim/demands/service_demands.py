@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
@@ -12,26 +12,15 @@ from numpy.typing import NDArray
 from models.network.demand_sheet import Requests, Sheet, draw_sheet
 from models.network.descendants import at_a_time
 from models.network.network import Network
-from models.network.route import Route, Stage, Visit
-from models.network.service_demand import ServiceDemand
+from models.network.route import Route, Visit
 from models.network.station import Bound, Member
+from sim.demands.certainty import are_hedged, are_sure, is_done, is_hedged, lasting_pools, may_refuse, repeated
+from sim.demands.changed_networks import with_all_visits, with_service_demands
 from sim.demands.lineage import Lineage, Weights, family_s, flattened, parents_first
 from sim.demands.no_contention import Hold, held_s, holds_of, limited_mean, path_s
 from sim.demands.station_work import StationWork
 from sim.demands.supported_features import uncounted_feature
-from sim.demands.visit_places import (
-    Places,
-    Resource,
-    are_hedged,
-    are_sure,
-    is_done,
-    is_hedged,
-    lasting_pools,
-    may_refuse,
-    repeated,
-    stations_of,
-    visits_together,
-)
+from sim.demands.visit_places import Places, Resource, stations_of, visits_together
 from sim.engine.outcome import Floats
 from traces.errors import InputError
 from traces.workload.distributions import Deterministic, Shape
@@ -203,26 +192,6 @@ def _mean_chunks(network: Network, requests: Requests) -> _Chunks:
         return map(kept, range(0, len(requests), block))
 
     return chunks
-
-
-def with_service_demands(network: Network, change: Callable[[ServiceDemand], ServiceDemand]) -> Network:
-    """Return the network with each service demand changed."""
-    return with_visits(network, lambda visit: replace(visit, demand=change(visit.demand)))
-
-
-def with_visits(network: Network, change: Callable[[Visit], Visit]) -> Network:
-    """Return the network with each visit changed."""
-
-    def stage_of(stage: Stage) -> Stage:
-        return replace(stage, branches=tuple(tuple(change(visit) for visit in b) for b in stage.branches))
-
-    routes = (replace(route, stages=tuple(map(stage_of, route.stages))) for route in network.routes)
-    return replace(network, routes=tuple(routes))
-
-
-def with_all_visits(network: Network) -> Network:
-    """Return the network in which no request passes by a visit."""
-    return with_visits(network, lambda visit: replace(visit, demand=visit.demand_if_made, chance=None))
 
 
 class DemandSums:

@@ -23,10 +23,11 @@ from models.shared import steps
 from models.store import compile_spec, load_spec
 from sim.analysis.bounds import bounds
 from sim.analysis.bounds_result import Between
+from sim.demands.certainty import may_fail
+from sim.demands.changed_networks import with_all_visits, with_service_demands
 from sim.demands.lineage import Lineage, flattened
-from sim.demands.service_demands import Demands, mean_demands, with_all_visits, with_service_demands
+from sim.demands.service_demands import Demands, mean_demands
 from sim.demands.supported_features import uncounted_feature
-from sim.demands.visit_places import may_fail
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program
 from sim.json_form import to_json
