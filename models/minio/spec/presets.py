@@ -9,8 +9,8 @@ _EPYC = Preset(
     "epyc-2-cores",
     "MinIO 7aac2a2c on two cores of an AMD EPYC (virtual machine, ext4, one drive), measured and fitted by calibrate "
     "(examples/recorded/profile.yaml; GET and PUT of 4 KiB and 1 MiB, 1 and 4 clients). HEAD, DELETE and LIST: "
-    "estimates; entries of LIST: measured with pages of 1 to 1,000 keys on one and four drives, with other work on the "
-    "machine. Garbage collector: measured (GODEBUG=gctrace=1).",
+    "estimates; entries of LIST: measured with pages of 1 to 1,000 keys on one and four drives (docs/minio.md). "
+    "Garbage collector: measured (GODEBUG=gctrace=1).",
     {
         "cpu": {
             "GET": {
@@ -25,8 +25,8 @@ _EPYC = Preset(
             "DELETE": {"constant": 1.2e-3},
             "LIST": {"constant": 3e-3},
         },
-        "entry_cpu": 9e-6,
-        "entry_read_cpu": 22e-6,
+        "entry_cpu": 14.3e-6,
+        "entry_read_cpu": 17.3e-6,
         "cpu_caches": {"cold_penalty": 2.74e-3, "warm_up": 3e-3, "decay": 3e-3},
         "age_bias": 0.5,
         "after_commit": 0.396,
