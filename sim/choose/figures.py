@@ -79,7 +79,7 @@ class Figures:
 def figures_of(
     spec: Spec, faults: Mapping[str, tuple[Any, ...] | str], slos: Sequence[Slo], seed: int, *, quick: bool = False
 ) -> Figures:
-    """Return the figures of a spec whose workload has the workload's rate.
+    """Return the figures of a store, at the rate of its workload and at the greatest one.
 
     Args:
         spec: the healthy store.
