@@ -62,7 +62,7 @@ class Doubt:
     text: str
 
 
-EvidenceGrade = Literal["box", "rows", "mechanism"]
+EvidenceGrade = Literal["box", "fork", "rows", "mechanism"]
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class Evidence:
     """What forecasts of a store have been compared with.
 
     Attributes:
-        grade: ``box``: a real store on drives and links of known service time; ``rows``: published rows of others'
-            clusters; ``mechanism``: nothing but its source code.
+        grade: ``box``: a real store on drives and links of known service time; ``fork``: only the store of which it is
+            a fork; ``rows``: published rows of others' clusters; ``mechanism``: nothing but its source code.
         page: page of the documentation with the comparison, in this repository.
     """
 

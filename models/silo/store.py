@@ -19,4 +19,4 @@ def doubts(spec: SiloSpec) -> Iterator[Doubt]:
 
 
 _MINIO: Store[Any] = MINIO
-STORE = replace(_MINIO, name="silo", Spec=SiloSpec, doubts=doubts, evidence=Evidence("box", "docs/silo.md"))
+STORE = replace(_MINIO, name="silo", Spec=SiloSpec, doubts=doubts, evidence=Evidence("fork", "docs/silo.md"))

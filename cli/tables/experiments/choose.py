@@ -17,6 +17,7 @@ from traces.spec.units import duration_text
 
 _GRADES = {
     "box": "measured in the box",
+    "fork": "of its origin only",
     "rows": "published rows",
     "mechanism": "mechanism alone",
 }
