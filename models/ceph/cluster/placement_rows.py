@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.ceph.faults.osd_map import Epoch, acting
+from models.ceph.mechanisms.balancer import balanced, while_out
 from models.ceph.mechanisms.crush import NO_OSD, FailureDomain, place
 from models.ceph.mechanisms.resharding import Reshard
 from models.ceph.spec.spec import CephSpec
@@ -40,7 +41,8 @@ class PlacementRows:
     def data(self, out: frozenset[int] = frozenset()) -> Osds:
         """Return the OSDs of the data pool's placement groups while some are out, shape (pg_num, width)."""
         with_data = frozenset(osd for osd in out if osd < self.layout.data_osds)
-        return self._placed(self.spec.pools.pg_num, self.spec.pools.data.width, with_data, 0)
+        pools = self.spec.pools
+        return self._placed(pools.pg_num, pools.data.width, with_data, 0, self.spec.upmap_max_deviation)
 
     def objects(self, epoch: Epoch) -> Osds:
         """Return the OSDs that serve each row's RADOS object, then `NO_OSD`, shape (rows, width)."""
@@ -102,11 +104,11 @@ class PlacementRows:
         own = _placed_on(shards, replicas, tuple(each.tolist()), None, spec.pools.failure_domain, own_out, seed)
         return np.where(own == NO_OSD, NO_OSD, own + np.int32(first))
 
-    def _place(self, groups: int, width: int, out: frozenset[int], seed: int) -> Osds:
+    def _place(self, groups: int, width: int, out: frozenset[int], seed: int, max_deviation: int | None = None) -> Osds:
         layout, domain = self.layout, self.spec.pools.failure_domain
         each = tuple(np.diff(layout.first_osd).tolist())
         weights = None if layout.weights is None else tuple(layout.weights[g] for g in layout.group_of_host.tolist())
-        return _placed_on(groups, width, each, weights, domain, out, seed)
+        return _placed_on(groups, width, each, weights, domain, out, seed, max_deviation)
 
 
 def _placed_on(
@@ -117,6 +119,7 @@ def _placed_on(
     domain: FailureDomain,
     out: frozenset[int],
     seed: int,
+    max_deviation: int | None = None,
 ) -> Osds:
     """Return the OSDs of placement groups on hosts with these numbers of OSDs, and weights of each of them.
 
@@ -124,12 +127,12 @@ def _placed_on(
     """
     most = max(osds)
     if weights is None and min(osds) == most:
-        return _placed(groups, width, len(osds), most, domain, out, seed)
+        return _placed(groups, width, len(osds), most, domain, out, seed, max_deviation)
     is_there = np.arange(most) < np.array(osds)[:, None]
     weight = np.where(is_there, 1.0 if weights is None else np.array(weights)[:, None], 0.0).ravel()
     places = np.flatnonzero(is_there)  # of each OSD, host by host
     down = frozenset(places[list(out)].tolist())
-    found = _placed(groups, width, len(osds), most, domain, down, seed, tuple(weight.tolist()))
+    found = _placed(groups, width, len(osds), most, domain, down, seed, max_deviation, tuple(weight.tolist()))
     osd_at = np.cumsum(is_there.ravel(), dtype=np.int32) - 1
     return np.where(found == NO_OSD, NO_OSD, osd_at[found]).astype(np.int32)
 
@@ -143,10 +146,26 @@ def _placed(
     domain: FailureDomain,
     out: frozenset[int],
     seed: int,
+    max_deviation: int | None = None,
     weights: tuple[float, ...] | None = None,
 ) -> Osds:
-    """Return the OSDs of placement groups; cached, because runs of the same cluster have the same."""
-    weight = None if weights is None else np.array(weights)
-    osds = place(groups, width, hosts, drives, domain, weights=weight, down=out, seed=seed)
+    """Return the OSDs of placement groups; cached, because runs of the same cluster have the same.
+
+    Args:
+        max_deviation: of the balancer; None: there is none.
+    """
+    if max_deviation is None:
+        weight = None if weights is None else np.array(weights)
+        osds = place(groups, width, hosts, drives, domain, weights=weight, down=out, seed=seed)
+    else:
+        by_crush = _placed(groups, width, hosts, drives, domain, frozenset(), seed, None, weights)
+        domains = np.arange(hosts * drives) // (drives if domain == "host" else 1)
+        if out:
+            healthy = _placed(groups, width, hosts, drives, domain, frozenset(), seed, max_deviation, weights)
+            remapped = _placed(groups, width, hosts, drives, domain, out, seed, None, weights)
+            osds = while_out(healthy, by_crush, remapped, domains, sorted(out))
+        else:
+            weight = np.ones(hosts * drives) if weights is None else np.array(weights)
+            osds = balanced(by_crush, weight, domains, max_deviation)
     osds.flags.writeable = False
     return osds

@@ -107,7 +107,7 @@ def read_status_text(file: SiteFile) -> Found:
 
 
 def read_config(file: SiteFile) -> Found:
-    """Return the options of `ceph config dump` that matter: memory and threads of OSDs.
+    """Return the options of `ceph config dump` that matter: memory and threads of OSDs, and the balancer.
 
     An option without a mask comes first; those of single hosts, daemons or classes are left out.
     """
@@ -118,13 +118,17 @@ def read_config(file: SiteFile) -> Found:
         facts["memory"] = binary_size(int(float(options["osd_memory_target"])))
     counts = {"osd_op_num_shards": "osd-shards", "osd_op_num_threads_per_shard": "osd-threads-per-shard"}
     facts |= {fact: int(options[name]) for name, fact in counts.items() if name in options}
+    if "mgr/balancer/upmap_max_deviation" in options:
+        facts["upmap-max-deviation"] = int(options["mgr/balancer/upmap_max_deviation"])
+    if "mgr/balancer/active" in options:
+        facts["balancer"] = options["mgr/balancer/active"] == "true"
     left = sorted(masked & {"osd_memory_target", *counts} - options.keys())
     notes = [f"{name} differs between OSDs; it is left out" for name in left]
     return Found(facts, tuple(notes))
 
 
 def _is_general(option: Mapping[str, Any]) -> bool:
-    return option.get("section") in ("global", "osd")
+    return option.get("section") in ("global", "osd", "mgr")
 
 
 def read_buckets(file: SiteFile) -> Found:

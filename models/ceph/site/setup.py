@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from models.ceph.durability import options
 from models.ceph.growth import grown
-from models.ceph.mechanisms.releases import RELEASES
+from models.ceph.mechanisms.releases import RELEASES, since
 from models.ceph.site import osds, pools
 from models.ceph.spec.spec import CephSpec
 from models.site import common, drive_times
@@ -139,7 +139,11 @@ def _pools(site: Site, hosts: int, osds_: int) -> Tree:
     index = site.optional(index_replicas="index-replicas")
     few = max(width, index["index_replicas"].value if index else 3) > hosts
     domain = {"failure_domain": derived("osd", f"{hosts} hosts are fewer than the parts of an object")} if few else {}
-    return {"data": site["protection"], **index, "pg_num": _placement_groups(site, osds_), **domain}
+    balancer = site.optional(balancer="balancer")
+    is_on = balancer["balancer"].value if balancer else since(site["release"].value, "pacific")
+    deviation = site.optional(upmap_max_deviation="upmap-max-deviation") if is_on else {}
+    groups = {"pg_num": _placement_groups(site, osds_), **balancer, **deviation}
+    return {"data": site["protection"], **index, **groups, **domain}
 
 
 def _placement_groups(site: Site, osds: int) -> Known:

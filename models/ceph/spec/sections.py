@@ -455,6 +455,23 @@ class Pools(Strict):
         description="Number of placement groups of the data pool; few of them load OSDs unevenly. Ceph allows 65,536 "
         "unless mon_max_pool_pg_num is raised.",
     )
+    balancer: (
+        Annotated[bool, Basis("Ceph's default of the release: release notes of Pacific, 'on by default in upmap mode'")]
+        | None
+    ) = Field(
+        None,
+        description="Whether the balancer has moved placement groups of the data pool so that OSDs have equally many, "
+        "as far as `upmap_max_deviation`; absent: since Pacific.",
+    )
+    upmap_max_deviation: Annotated[
+        int, Basis("Ceph's default: src/pybind/mgr/balancer/module.py; many sites set 1", 1, 5)
+    ] = Field(
+        5,
+        ge=1,
+        le=1 << 18,
+        description="Placement groups that an OSD may have more or fewer than its weight is worth before the balancer "
+        "moves some.",
+    )
     failure_domain: Literal["host", "osd"] = Field(
         "host",
         description="Failure domain: no two replicas or chunks of an object are on the same host, or on the same OSD.",

@@ -243,6 +243,13 @@ class CephSpec(StoreSpec):
         return replicas if self.access.via_gateways else min(replicas, self.failure_domains)
 
     @property
+    def upmap_max_deviation(self) -> int | None:
+        """Placement groups by which OSDs may differ from their weight's number; None: there is no balancer."""
+        given = self.pools.balancer
+        has_balancer = since(self.release, "pacific") if given is None else given
+        return self.pools.upmap_max_deviation if has_balancer else None
+
+    @property
     def pipelines_index(self) -> bool:
         """Whether operations on an index shard are pipelined."""
         given = self.buckets.pipelined
@@ -269,6 +276,11 @@ class CephSpec(StoreSpec):
             raise ValueError(f"client.multipart: requires access s3; it is {self.access.kind}")
         if self.pools.ec_optimizations and not since(self.release, "tentacle"):
             raise ValueError(f"pools.ec_optimizations: require release tentacle; it is {self.release}")
+        if self.upmap_max_deviation is None and "upmap_max_deviation" in self.pools.model_fields_set:
+            raise ValueError(
+                f"pools.upmap_max_deviation: has no effect without a balancer, which is off by default before Pacific; "
+                f"release is {self.release}, pools.balancer {self.pools.balancer}"
+            )
         if self.index is not None and not self.access.via_gateways:
             raise ValueError(f"index: requires access s3; it is {self.access.kind}, which has no bucket index")
         pools = (

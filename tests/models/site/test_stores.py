@@ -131,6 +131,8 @@ CONFIG = [
     {"section": "global", "name": "osd_memory_target", "value": "6442450944", "mask": ""},
     {"section": "osd", "name": "osd_op_num_shards", "value": "8", "mask": ""},
     {"section": "osd", "name": "osd_op_num_threads_per_shard", "value": "2", "mask": ""},
+    {"section": "mgr", "name": "mgr/balancer/upmap_max_deviation", "value": "1", "mask": ""},
+    {"section": "mgr", "name": "mgr/balancer/active", "value": "true", "mask": ""},
     {"section": "osd", "name": "osd_max_backfills", "value": "1", "mask": "class:hdd"},
 ]
 BUCKETS = [
@@ -232,7 +234,8 @@ def read(tmp_path: Path, store: str, *contents: Any) -> list[Read]:
         (METADATA, "ceph osd metadata -f json",
          {"hosts": 3, "drives": 12, "drive": "hdd-7k2", "drive.capacity": "4001GB", "db": "nvme", "db-drives": 2,
           "db-size": "129GB", "release": "quincy"}),
-        (CONFIG, "ceph config dump -f json", {"memory": "6GiB", "osd-shards": 8, "osd-threads-per-shard": 2}),
+        (CONFIG, "ceph config dump -f json", {"memory": "6GiB", "osd-shards": 8, "osd-threads-per-shard": 2,
+          "balancer": True, "upmap-max-deviation": 1}),
         (BUCKETS, "radosgw-admin bucket stats",
          {"buckets": 2, "objects": 10_000_000, "stored-size": "500000B", "shards": 71}),
     ],
