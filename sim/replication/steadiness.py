@@ -18,6 +18,8 @@ each operation, the `PARTS` consecutive parts of all replications are compared:
   part, times n over the number of independent parts) is that of independent ones.
 - *Clients*. Those of a closed loop begin together and end one after the other. The error of the rate is up to one
   request of each.
+- *Responses*. In an open loop that is hardly longer than a response takes, few requests meet the queues of a store in
+  use, and the last responses come long after the last arrival, so rates of the run are too low.
 - *Cycle*. A run of few cycles of periodic work, such as garbage collections, has more or less of it than on average.
 
 The limits follow from coverage (`benchmarks/interval_coverage.py`, figures in the CSV file of the same name): where no
@@ -39,7 +41,7 @@ from sim.replication.rank_sum import rank_sum_p
 from sim.replication.run_parts import PARTS, RunParts
 from traces.statistics.summary import Floats, requests_for
 
-Cause = Literal["start", "correlation", "cycle", "tail", "clients"]
+Cause = Literal["start", "correlation", "cycle", "tail", "clients", "responses"]
 
 FALSE_ALARMS = 0.01
 """Probability that runs that have settled are said to be in their start."""
@@ -47,6 +49,8 @@ LEAST_INDEPENDENT, LEAST_OF_FEW = 40, 30
 """Least number of independent parts of a run, out of `PARTS`; of one or two runs, whose autocorrelations are noisy."""
 LEAST_CYCLES = 3
 """Least number of cycles of periodic work in a run."""
+_LEAST_RESPONSES = 10
+"""Least length of an open loop in mean response times, so that its rate is within a tenth of that of arrivals."""
 _LEAST_TAIL, _MOST_TAIL, _TAIL_EACH = 10, 25, 5
 """Least number of independent requests beyond p99: 5 for each replication, at least 10, at most 25 of all."""
 _STARTS = ((1, 1), (4, 1), (16, 2), (32, 4))
@@ -70,7 +74,7 @@ class Unsettled:
         cause: ``start``: the beginning differs from the rest; ``correlation``: queues fill and drain in a time that is
             not much shorter than the run; ``cycle``: so is a cycle of periodic work; ``tail``: slow requests are few,
             or come in few bursts; ``clients``: those of a closed loop, which begin together and end one after the
-            other, have few requests each.
+            other, have few requests each; ``responses``: arrivals last for few response times.
         longer: factor by which a run should be longer, at least.
         op: the operation; None: all.
         figure: ``start``, ``correlation``: ``response time``, ``op/s``, or ``requests beyond p99``; ``start``: also
@@ -78,7 +82,7 @@ class Unsettled:
         ratio: ``start``: mean of the figure in the first parts over that in the second half.
         work, period_s: ``cycle``: the periodic work, and the time from one beginning to the next.
         independent: ``tail``: number of independent slow requests; ``correlation``: of independent parts; ``clients``:
-            of requests of a client.
+            of requests of a client; ``responses``: mean response times in the time of the arrivals.
     """
 
     cause: Cause
@@ -115,6 +119,7 @@ def unsettled(
     found = [each for op, of_op in figures.items() for each in _starts(op, of_op, level)]
     found += [each for op, of_op in figures.items() for each in _correlations(op, of_op)]
     found += [each for op, mine in runs.items() for each in _tails(op, mine)]
+    found += [] if closed else [each for op, mine in runs.items() for each in _responses(op, mine)]
     span_s = max((run.span_s for mine in runs.values() for run in mine), default=math.inf)
     for work, period_s in cycles_s.items():
         if span_s < LEAST_CYCLES * period_s:
@@ -206,6 +211,13 @@ def _tails(op: str, runs: Sequence[RunParts]) -> Iterator[Unsettled]:
     least = max(_LEAST_TAIL, min(_MOST_TAIL, _TAIL_EACH * len(runs)))
     if independent < least:
         yield Unsettled("tail", 1.5 * least / max(independent, 1.0), op, independent=independent)
+
+
+def _responses(op: str, runs: Sequence[RunParts]) -> Iterator[Unsettled]:
+    response_s = sum(float(run.response_s.sum()) for run in runs) / sum(float(run.count.sum()) for run in runs)
+    responses = min(run.span_s for run in runs) / response_s
+    if responses < _LEAST_RESPONSES:
+        yield Unsettled("responses", 2 * _LEAST_RESPONSES / responses, op, independent=responses)
 
 
 def needed(ends: Mapping[str, float], longer: float) -> dict[str, float]:

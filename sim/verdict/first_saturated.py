@@ -80,13 +80,15 @@ def saturation_of(
     by_demand = None if limit is None else _by_demands(busy, limit, completed_ops, present_ops, at_limit_ops)
     rate_ops = served_ops if fails else completed_ops
     if overloaded and not by_demands:  # what demands do not show
-        measured = _by_utilization(busy, rate_ops, present_ops, overloaded)
+        measured = _by_utilization(busy, rate_ops, present_ops)
     else:
-        measured = _by_utilization(_telling(busy, capacity, limit, served_ops), rate_ops, present_ops, overloaded)
+        measured = _by_utilization(_telling(busy, capacity, limit, served_ops), rate_ops, present_ops)
     if by_demand is None or measured is None:
         return by_demand or measured
     if not overloaded and capacity is not None and measured.station in capacity.bent:
         measured = replace(measured, bound="at least")
+    if not overloaded and offered_ops is not None and completed_ops < _CONTRADICTS * offered_ops:
+        return by_demand  # the last responses take a large part of the run, so chance decides how busy a station is
     if overloaded:
         return _in_overload(by_demand, measured, present_ops, by_demands, fails, limit is not None and limit.is_tried)
     if by_demand.from_s is not None:  # utilisation is known for the whole run only
@@ -165,13 +167,10 @@ def _by_demands(
     )
 
 
-def _by_utilization(
-    busy: Sequence[StationLoad], rate_ops: float, present_ops: float, overloaded: bool
-) -> Saturation | None:
+def _by_utilization(busy: Sequence[StationLoad], rate_ops: float, present_ops: float) -> Saturation | None:
     """Return the busiest station and the rate over its utilisation; None: nothing is busy, or nothing is served."""
     measured = busiest(busy)
     if measured is None or not rate_ops:
         return None
     limit_ops = rate_ops / measured.load
-    headroom = limit_ops / present_ops if overloaded else 1 / measured.load
-    return Saturation(measured.station, measured.role, measured.load, limit_ops, "utilization", headroom)
+    return Saturation(measured.station, measured.role, measured.load, limit_ops, "utilization", limit_ops / present_ops)

@@ -49,6 +49,8 @@ def _why(each: Unsettled) -> str:
         )
     if each.cause == "clients":
         return f"each client has only {each.independent or 0:,.0f} requests"
+    if each.cause == "responses":
+        return f"requests arrive for only {each.independent or 0:.1f} times as long as a {each.op} takes"
     if each.cause == "cycle":
         return f"it has few cycles of {each.work}, one in {seconds(each.period_s)}"
     return f"p99 of {each.op} rests on about {each.independent or 0:,.0f} independent slow requests"

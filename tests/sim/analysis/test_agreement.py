@@ -141,3 +141,14 @@ def test_a_store_that_refuses_requests_saturates_where_it_does() -> None:
     limit = capacity(spec.model_copy(update={"workload": workload, "hosts": hosts})).least
     assert limit is not None
     assert limit.role == "requests"
+
+
+def test_capacity_and_headroom_of_a_short_run_agree():
+    """The last responses take two fifths of the run: chance decides how busy a station is, so the demands count."""
+    busy = [StationLoad("osd 1 threads", "threads", 0.67, 50.0)]
+    known = Capacity((RateLimit("drive", "drive", 300.0),), None, frozenset())
+    found = saturation_of(busy, 126.0, 200.0, 0.0, known, False, False)
+    assert (found.station, found.capacity_ops, found.headroom) == ("drive", 300.0, 1.5)
+    for completed_ops in (126.0, 199.0, 200.0):
+        alone = saturation_of(busy, completed_ops, 200.0, 0.0, None, False, False)
+        assert alone.headroom * 200.0 == pytest.approx(alone.capacity_ops)

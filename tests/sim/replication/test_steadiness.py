@@ -159,3 +159,21 @@ def test_lengthening_ends_at_its_limits():
     done = settling(never, Longer(lambda factor: factor))
     assert done.unsettled and done.longer == lengths[-1] <= 256
     assert lengths == sorted(lengths)
+
+
+def test_an_open_loop_of_few_response_times_is_warned_of():
+    parts = runs(5, factor=10.0)  # 60 s with responses of 10 s
+    (found,) = unsettled(parts, closed=False, cycles_s={})
+    assert (found.cause, found.op) == ("responses", "GET")
+    assert found.independent == pytest.approx(6.0, rel=0.05)
+    assert found.longer == pytest.approx(20 / 6, rel=0.05)
+    assert not unsettled(parts, closed=True, cycles_s={})
+    assert not causes(runs(5, factor=5.0))
+
+
+def test_a_run_that_ends_while_its_first_requests_are_served_is_warned_of():
+    """Requests in flight grow in the first response times, which is no overload."""
+    hosts = ["workload={rate: 2000/s, duration: 0.25s, object_size: 4KiB, mix: {GET: 1}}", "network.latency=100ms"]
+    found = replicate(partial(simulate, load_spec(EXAMPLE, hosts)), replications=1)
+    assert found.runs[0].load.grows
+    assert [each.cause for each in found.unsettled] == ["responses"]
