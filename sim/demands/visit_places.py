@@ -234,9 +234,7 @@ class Places:
         members = dict.fromkeys(place for place in visits if isinstance(place, Member))
         if not members:
             return
-        kinds: dict[tuple[object, ...], int] = {}
-        kind = np.array([kinds.setdefault(station.service, len(kinds)) for station in self.network.stations])
-        absent = np.array([station.role == NOWHERE.role for station in self.network.stations])
+        kind, absent = self.network.once(_kinds)
         changed = targets(self.network, ActionKind.SPEED)
         fractions: list[Floats] = []
         for member in members:
@@ -336,6 +334,13 @@ class Places:
         free = (_resource(self.network, members) for members in self.free)
         pairs = (_pair(self.network, pair) for pair in self.pairs)
         return (*self.network.once(_station_resources), *free, *pairs)
+
+
+def _kinds(network: Network) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return which stations serve alike, and which stand for no visit, shape (stations,)."""
+    kinds: dict[tuple[object, ...], int] = {}
+    kind = np.array([kinds.setdefault(station.service, len(kinds)) for station in network.stations])
+    return kind, np.array([station.role == NOWHERE.role for station in network.stations])
 
 
 def _station_resources(network: Network) -> tuple[Resource, ...]:
