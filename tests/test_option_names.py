@@ -38,6 +38,9 @@ OF_OTHER_PROGRAMS = {
     "validate/lab/ceph/configuration.py": {"--ms_bind_port_max", "--ms_bind_port_min"},  # ceph-osd
     "validate/lab/file_systems/juicefs.py": {
         *("--bucket", "--cache-dir", "--no-syslog", "--no-usage-report", "--storage"),
+    },
+    "validate/lab/programs/found.py": {"--version"},
+    "validate/lab/programs/pypi.py": {
         *("--disable-pip-version-check", "--no-deps", "--no-input", "--only-binary", "--quiet", "--target"),  # pip
     },
     "validate/lab/file_systems/redis.py": {"--appendonly", "--bind", "--dir", "--port", "--save", "--set-proc-title"},
@@ -47,7 +50,8 @@ OF_OTHER_PROGRAMS = {
         *("--bs", "--direct", "--end_fsync", "--fdatasync", "--filename", "--io_size", "--iodepth", "--ioengine"),
         *("--name", "--norandommap", "--output-format", "--randrepeat", "--runtime", "--rw", "--size"),  # fio
     },
-    "validate/lab/minio/program.py": {"--version", "--quiet", "--address"},  # minio server
+    "validate/lab/minio/program.py": {"--quiet", "--address"},  # minio server
+    "validate/lab/versitygw/program.py": {"--health", "--port", "--quiet"},  # versitygw
 }
 
 

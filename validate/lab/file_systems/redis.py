@@ -9,9 +9,9 @@ from pathlib import Path
 
 from traces.errors import InputError
 from validate.lab import processes
-from validate.lab.debian import Programs
 from validate.lab.file_systems.file_system import FileSystem, SpawnServer
 from validate.lab.folder import last_lines
+from validate.lab.programs.debian import Programs
 
 REDIS = "redis"
 PROGRAMS = Programs("Redis", ("redis-server",), ("redis-server",))

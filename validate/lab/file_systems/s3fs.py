@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from validate.lab.debian import Programs, program_named_by
 from validate.lab.file_systems.file_system import MOUNT, FileSystem, FileSystemForm, SpawnServer
 from validate.lab.mounts import is_mounted
 from validate.lab.options import options_of
+from validate.lab.programs.debian import Programs
+from validate.lab.programs.found import program_named_by
 from validate.lab.store import Progress
 
 _PROGRAMS = Programs("s3fs", ("s3fs", "fuse3"), ("s3fs", "fusermount3"))

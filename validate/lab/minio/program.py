@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
-from traces.errors import InputError
-from validate.lab.debian import program_named_by
+from validate.lab.programs.found import first_line
+from validate.lab.programs.go import GoProgram
 from validate.lab.store import Node, Store
 
 MODULE = "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c"
 """A pseudo-version of February 2026: the Go module proxy has no release tags of it."""
+
+
+PROGRAM = GoProgram("MinIO", "minio", MODULE, "TAILCAST_MINIO")
 
 
 def find() -> Path | None:
@@ -23,24 +24,7 @@ def find() -> Path | None:
     Raises:
         InputError: `$TAILCAST_MINIO` names no program.
     """
-    if (named := program_named_by("TAILCAST_MINIO")) is not None:
-        return named
-    on_path = shutil.which("minio")
-    if on_path:
-        return Path(on_path).resolve()
-    installed = _go_bin() / "minio"
-    return installed if installed.is_file() else None
-
-
-def _go_bin() -> Path:
-    """Where ``go install`` puts programs; its default where there is no Go."""
-    go = shutil.which("go")
-    if go:
-        known = subprocess.run([go, "env", "GOBIN", "GOPATH"], capture_output=True, text=True, check=False)
-        gobin, gopath, *_ = [*known.stdout.split("\n"), "", ""]
-        if gobin or gopath:
-            return Path(gobin) if gobin else Path(gopath.split(os.pathsep)[0]) / "bin"
-    return Path.home() / "go" / "bin"
+    return PROGRAM.find()
 
 
 def install(progress: Callable[[str], None] = lambda line: None) -> Path:
@@ -52,32 +36,12 @@ def install(progress: Callable[[str], None] = lambda line: None) -> Path:
     Raises:
         InputError: there is no Go, or the build fails.
     """
-    go = shutil.which("go")
-    if go is None:
-        raise InputError(
-            "the MinIO server is not installed and there is no Go to build it: "
-            "install Go, or set TAILCAST_MINIO to the program"
-        )
-    progress(f"building {MODULE}")
-    flags = f"{os.environ.get('GOFLAGS', '')} -buildvcs=false".strip()
-    command = [go, "install", "-v", MODULE]
-    last = ""
-    with subprocess.Popen(
-        command, env=os.environ | {"GOFLAGS": flags}, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    ) as build:
-        assert build.stderr is not None
-        for line in build.stderr:
-            last = line.strip() or last
-            progress(last)
-    if build.returncode != 0:
-        raise InputError(f"go install {MODULE} failed: {last}")
-    return _go_bin() / "minio"
+    return PROGRAM.install(progress)
 
 
 def version(binary: Path) -> str:
     """What the program says of itself, first line; empty where it says nothing."""
-    said = subprocess.run([binary, "--version"], capture_output=True, text=True, check=False, timeout=30)
-    return said.stdout.split("\n", 1)[0].strip()
+    return first_line(binary)
 
 
 def arguments(binary: Path, store: Store, node: Node) -> list[str]:

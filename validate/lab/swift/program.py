@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from validate.lab.debian import Programs
+from validate.lab.programs.debian import Programs
 
 SERVERS = ("object", "container", "account")
 """The servers of a host, in the order of their ports."""

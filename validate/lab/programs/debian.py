@@ -1,4 +1,4 @@
-"""Programs of a store: those that the environment names, and those of Debian's packages."""
+"""Programs of Debian's packages."""
 
 from __future__ import annotations
 
@@ -12,21 +12,6 @@ from pathlib import Path
 from traces.errors import InputError
 from validate.lab.box.packages import install_packages
 from validate.lab.store import Progress
-
-
-def program_named_by(variable: str) -> Path | None:
-    """Return the program that a variable of the environment names; None if it is not set.
-
-    Raises:
-        InputError: it names no program.
-    """
-    named = os.environ.get(variable)
-    if not named:
-        return None
-    path = Path(named)
-    if not (path.is_file() and os.access(path, os.X_OK)):
-        raise InputError(f"{variable} is {named!r}, which is no program")
-    return path.resolve()
 
 
 @dataclass(frozen=True)

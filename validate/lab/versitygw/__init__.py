@@ -1,0 +1,1 @@
+"""versitygw, started on a drive."""
