@@ -101,6 +101,16 @@ class BufferedDrives(HostDrives):
     )
 
 
+class DirectDrives(BufferedDrives):
+    """Drives of a store whose requests wait for accesses that no page cache takes, if it is so."""
+
+    direct: Annotated[bool, Basis("assumed: the page cache takes what is written")] = Field(
+        False,
+        description="Whether each read and write call reaches the drive and its request waits, as on a file system "
+        "without a page cache, such as that of a box.",
+    )
+
+
 def buffered_drive_presets() -> Presets:
     """Return the presets of a section of such drives: one for each device."""
     fields = ("queue_depth", "read", "write", "read_latency", "disk", "capacity")

@@ -14,7 +14,14 @@ from models.network.distinct_rows import kinds_of_rows
 from models.network.network import Network
 from models.shared.background import with_background
 from models.shared.multipart import in_parts
-from models.versitygw.routes import Kind, Routes
+from models.versitygw.routes import (
+    READ_ONCE_BYTES,
+    READ_TWICE_BYTES,
+    WRITE_ONCE_BYTES,
+    WRITE_TWICE_BYTES,
+    Kind,
+    Routes,
+)
 from models.versitygw.spec import VersitygwSpec
 from models.versitygw.stations import Stations
 from traces.operations import GET, OPS, PUT, S3
@@ -44,7 +51,7 @@ def compile(spec: VersitygwSpec, trace: Trace, waiting: float | None = None) -> 
 def hdd_queue_of(spec: VersitygwSpec, trace: Trace) -> HddQueue:
     """Return the queues of the hard disks: clients wait for reads, and for writes that a close waits for."""
     waits = np.where(trace.op == GET, 1 - spec.hosts.page_cache.hit_ratio, 0.0)
-    if spec.is_remote and spec.file_system.synced:
+    if spec.drives.direct or (spec.is_remote and spec.file_system.synced):
         waits += trace.op == PUT
     return hdd_queue([spec.drives], trace, waits, spec.total_drives)
 
@@ -54,4 +61,17 @@ def _kinds(spec: VersitygwSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.in
     op = trace.op
     parts = in_parts(spec.client.multipart, np.where(op == PUT, trace.size_bytes, 0))
     cached = (op == GET) & (uniforms(0, stream_id("versitygw/cached"), 0, len(op)) < spec.hosts.page_cache.hit_ratio)
-    return kinds_of_rows([op, cached, parts], lambda code, *flags: Kind(OPS[code], *map(bool, flags)), map(Kind, S3))
+    accesses = np.where(cached | parts, 0, _accesses(trace)) if spec.drives.direct else np.zeros(len(op), int)
+    return kinds_of_rows(
+        [op, cached, parts, accesses],
+        lambda code, hit, in_parts, count: Kind(OPS[code], bool(hit), bool(in_parts), int(count)),
+        map(Kind, S3),
+    )
+
+
+def _accesses(trace: Trace) -> NDArray[np.int64]:
+    """Return the calls that read or write an object that one or two do; 0 for others, shape (requests,)."""
+    once = np.where(trace.op == GET, READ_ONCE_BYTES, WRITE_ONCE_BYTES)
+    twice = np.where(trace.op == GET, READ_TWICE_BYTES, WRITE_TWICE_BYTES)
+    found = np.where(trace.size_bytes <= once, 1, np.where(trace.size_bytes <= twice, 2, 0))
+    return np.where((trace.op == GET) | (trace.op == PUT), found, 0)

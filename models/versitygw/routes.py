@@ -20,6 +20,7 @@ from models.shared.steps import (
     acquire,
     at_rate,
     check,
+    chunked,
     delay,
     detached,
     fan_out,
@@ -35,18 +36,27 @@ from models.versitygw.stations import Stations
 from traces.operations import Op
 
 CALLS: dict[str, int] = {
-    "GET": 10,  # stat of bucket and object, open, fstat, six attributes
-    "HEAD": 9,
-    "PUT": 8,  # stat of bucket and object, open of a temporary file, fallocate, mkdir, two attributes, link
-    "DELETE": 4,  # stat of bucket and object, unlink, removal of empty folders
-    "initiation": 6,  # stat of the bucket, mkdir, four attributes
-    "part": 6,  # stat of the upload, open, fallocate, two attributes, link
-    "completion": 14,  # as PUT; renames of the upload's folder, and its removal
-    "of a part": 5,  # lstat twice, two attributes, open
+    "GET": 19,  # stat of bucket and object, open, fstat, and attributes one by one
+    "HEAD": 22,
+    "PUT": 20,  # stat of bucket, object and folders; an unnamed file, its mode, fallocate; lock file; attributes; link
+    "DELETE": 9,
+    "initiation": 12,  # folders, with two attributes
+    "part": 14,  # stat of the upload, unnamed file, mode, fallocate, two attributes, link
+    "completion": 48,  # renames of the upload's folder, attributes of upload and object, lock file, link, removals
+    "of a part": 8,  # stat, three attributes, open, two copies, removal
 }
-"""Calls to the file system of each request, counted in the source."""
-ENTRIES, CALLS_OF_ENTRY = 1000, 1
-"""Keys of a page of a listing, and calls for each: stat comes with the folder, the ETag is an attribute."""
+"""Calls to the file system of each request, counted with strace (versitygw 1.8.0, ext4)."""
+ENTRIES, CALLS_OF_ENTRY = 1000, 4
+"""Keys of a page of a listing, and calls for each: stat and three attributes."""
+READ_BYTES = 128 << 10
+"""Largest read of a GET, by sendfile (measured)."""
+READ_ONCE_BYTES, READ_TWICE_BYTES = 3528, 8192
+"""Largest objects that are read by one call, and by two: into what the header leaves of a buffer of 4 KiB, and the rest
+(fasthttp, maxSmallFileSize)."""
+WRITE_ONCE_BYTES, WRITE_TWICE_BYTES = 8192, 15_893
+"""Largest objects that are written by one call, and by two: what came with the header (measured)."""
+MOST_WRITTEN_BYTES = 1 << 20
+"""Largest write of a PUT (defaultIOBufferSize, backend/posix/posix.go)."""
 
 
 @dataclass(frozen=True)
@@ -56,16 +66,20 @@ class Kind:
     Attributes:
         cached: whether the page cache has the file of a GET.
         in_parts: whether a PUT is an upload in parts.
+        accesses: to a direct drive: one or two; 0: two for what came with the header of a PUT, and others by bytes.
     """
 
     op: Op
     cached: bool = False
     in_parts: bool = False
+    accesses: int = 0
 
     @property
     def variant(self) -> str:
         """That of the route."""
-        return words("cached" * self.cached, "in parts" * self.in_parts)
+        return words(
+            "cached" * self.cached, "in parts" * self.in_parts, ("", "one access", "two accesses")[self.accesses]
+        )
 
 
 class Routes:
@@ -98,7 +112,8 @@ class Routes:
         cpu = self.spec.hosts.cpu_demand(op).without_bytes
         entry = check(self.at("entry")) if any(fault.kind == "host_down" for fault in self.spec.faults) else ()
         work = visit(self.at("cpu"), cpu, ties=True)
-        return in_series(self.clients.work(op), self.way, entry, acquire(self.at("slots")), work)
+        connected = () if self.spec.hosts.keep_alive else self.way * 2
+        return in_series(self.clients.work(op), connected, self.way, entry, acquire(self.at("slots")), work)
 
     def _named(self, kind: Kind) -> Stages:
         return in_series(self._calls(CALLS[kind.op]))
@@ -107,23 +122,53 @@ class Routes:
         return in_series(self._calls(ENTRIES * CALLS_OF_ENTRY))
 
     def _get(self, kind: Kind) -> Stages:
-        opened = in_series(self._calls(CALLS["GET"]), delivers=True)
-        read: Step = ()
-        if not kind.cached:
-            overlapping = use(self.stations.drive_latency, self.drives.read_latency)
-            read = access(self.at("drive"), self.drives.read or NOTHING, overlapping)
+        opened = self._calls(CALLS["GET"])
         moved = use(self.at("cpu"), self.spec.hosts.cpu_demand("GET").of_bytes) + send(self.wire, self.at("out"))
         links = send(self.server, self.stations.server_out) + self._to_gateway("in")
-        return opened + fan_out([read, *pipelined(links + moved + self.clients.transfer("down"))])
+        moves = pipelined(links + moved + self.clients.transfer("down"))
+        if kind.cached:
+            return in_series(opened, delivers=True) + fan_out(moves)
+        overlapping = use(self.stations.drive_latency, self.drives.read_latency)
+        read = access(self.at("drive"), self.drives.read or NOTHING, overlapping)
+        if not self.drives.direct:
+            return in_series(opened, delivers=True) + fan_out([read, *moves])
+        if kind.accesses:
+            return in_series(opened, read * kind.accesses, delivers=True) + fan_out(moves)
+        route = self._started.add(Route("GET", in_series(read, delivers=True), variant="read call"))
+        reads = chunked(self.stations.latency, READ_BYTES, route, parallel=1, own_keys=False, delivers=True)
+        return in_series(opened) + fan_out([reads, *moves])
 
     def _put(self, kind: Kind) -> Stages:
-        return self._stored(CALLS["PUT"])
+        return self._stored(CALLS["PUT"], kind.accesses)
 
-    def _stored(self, calls: int) -> Stages:
+    def _stored(self, calls: int, accesses: int = 0) -> Stages:
         """A body in a new file: its bytes are received, hashed and written, while they move on."""
         moved = self.clients.transfer("up") + send(self.wire, self.at("in"))
         moved += use(self.at("cpu"), self.spec.hosts.cpu_demand("PUT").of_bytes)
+        if self.drives.direct:
+            return fan_out([self._writes(accesses), *pipelined(moved)]) + in_series(self._calls(calls))
         return fan_out(pipelined(moved + self._to_server())) + in_series(self._calls(calls)) + self._written()
+
+    def _writes(self, accesses: int) -> Step:
+        """The writes of a body to a direct drive: each has what arrived during the one before."""
+        write = self.drives.write or NOTHING
+        latency = use(self.stations.drive_latency, self.drives.write_latency)
+        if accesses:
+            return access(self.at("drive"), write.scaled(1 / accesses).model_copy(update={"constant": write.constant}),
+                          latency, times=accesses)  # fmt: skip
+        route = self._started.add(
+            Route("PUT", in_series(access(self.at("drive"), write, latency)), variant="write call")
+        )
+        later = chunked(self.stations.latency, self._arriving_bytes(write), route, parallel=1, own_keys=False)
+        return access(self.at("drive"), write.without_bytes, latency, times=2) + later
+
+    def _arriving_bytes(self, write: ServiceDemand) -> int:
+        """Return the bytes that the slower of the links delivers during a write of as many."""
+        rates = [rate for rate in (self.spec.hosts.nic, self.spec.client.nic) if rate]
+        left = 1 - min(rates) * write.per_byte if rates else 0.0
+        if left <= 0:
+            return MOST_WRITTEN_BYTES
+        return round(min(max(min(rates) * write.constant / left, WRITE_TWICE_BYTES), MOST_WRITTEN_BYTES))
 
     def _written(self) -> Stages:
         """What is written back while no client waits, or at the close of a remote file."""

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from models.devices.drive_times import ArrayTimes
 from models.devices.presets import PRESETS_OF, listed
-from models.hosts.sections import BufferedDrives, ServerHosts, StoredObjects, buffered_drive_presets
+from models.hosts.sections import DirectDrives, ServerHosts, StoredObjects, buffered_drive_presets
 from models.hosts.spec import HostsSpec
 from models.network.service_demand import NOTHING, Demand, ServiceDemand
 from models.shared.background import BackgroundWork
@@ -36,9 +36,14 @@ class GatewayHosts(ServerHosts):
         le=MOST_COUNT,
         description="Number of operations of a gateway in progress; others wait.",
     )
+    keep_alive: Annotated[bool, Basis("versitygw's default: it closes a connection after its response")] = Field(
+        False,
+        description="Whether connections outlast a response; otherwise each request waits for a further round trip, "
+        "that of its new connection.",
+    )
 
 
-class Drives(BufferedDrives, ArrayTimes):
+class Drives(DirectDrives, ArrayTimes):
     """The drives of the file system, or arrays of them, over which it distributes files."""
 
     write_latency: Demand = Field(
@@ -99,6 +104,11 @@ class VersitygwSpec(HostsSpec):
             raise ValueError(
                 f"hosts.count is {self.hosts.count}; several gateways need a file system in common, so it is allowed "
                 "with file_system.kind: remote"
+            )
+        if self.is_remote and self.drives.direct:
+            raise ValueError(
+                "drives.direct is true; calls of a remote file system go to its server, so it is allowed with "
+                "file_system.kind: local"
             )
         for number, fault in enumerate(self.faults):
             if self.is_remote and isinstance(fault, HostNeighbour) and fault.resource == "drives":

@@ -41,7 +41,7 @@ def mean_s(spec: Spec) -> float:
     return float((outcome.end_s - outcome.start_s).mean())
 
 
-@pytest.mark.parametrize(("op", "calls"), [("GET", 10), ("PUT", 8), ("HEAD", 9)])
+@pytest.mark.parametrize(("op", "calls"), [("GET", 19), ("PUT", 20), ("HEAD", 22)])
 def test_each_call_to_a_remote_file_system_is_a_round_trip(op, calls):
     spec = alone(op, "1B", f"file_system.latency={LATENCY_S}")
     assert mean_s(spec) == pytest.approx(2 * calls * LATENCY_S, rel=0.01)
@@ -52,6 +52,38 @@ def test_a_local_file_system_does_not_wait_for_the_drive_and_a_remote_one_does()
     assert mean_s(alone("PUT", "4KiB", drives, name="local")) < 1e-3
     assert mean_s(alone("PUT", "4KiB", drives, "file_system.latency=0s")) == pytest.approx(8e-3, rel=0.01)
     assert mean_s(alone("PUT", "4KiB", drives, "file_system.latency=0s", "file_system.synced=false")) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("op", "size", "accesses"),
+    [
+        *[("GET", "3KiB", 1), ("GET", "4KiB", 2), ("GET", "64KiB", 1), ("GET", "1MiB", 8)],
+        *[("PUT", "4KiB", 1), ("PUT", "12KiB", 2), ("PUT", "64KiB", 3), ("PUT", "4MiB", 6)],
+    ],
+)
+def test_calls_that_reach_a_direct_drive_are_waited_for(op, size, accesses):
+    spec = alone(op, size, "drives={direct: true, read: 5ms, write: 5ms}", "hosts.nic=0", "client.nic=0",
+                 "hosts.page_cache.hit_ratio=0", "client.multipart=null", name="local")  # fmt: skip
+    assert mean_s(spec) == pytest.approx(accesses * 5e-3, rel=0.01)
+
+
+def test_a_write_has_what_the_link_delivers_during_the_one_before():
+    spec = alone("PUT", "4MiB", "drives={direct: true, read: 5ms, write: 5ms}", "hosts.nic=50MB/s", "client.nic=0",
+                 "client.multipart=null", name="local")  # fmt: skip
+    writes = 2 + -(-(4 << 20) // 250_000)
+    assert mean_s(spec) == pytest.approx(writes * 5e-3, rel=0.01)
+
+
+def test_a_new_connection_takes_a_round_trip():
+    calls = "network.latency=1ms", "hosts.page_cache.hit_ratio=1"
+    spec = alone("GET", "4KiB", *calls, name="local")
+    kept = alone("GET", "4KiB", *calls, "hosts.keep_alive=true", name="local")
+    assert mean_s(spec) - mean_s(kept) == pytest.approx(2e-3, rel=0.01)
+
+
+def test_a_remote_file_system_has_no_direct_drives():
+    with pytest.raises(InputError, match=r"drives\.direct is true"):
+        example("nfs", "drives.direct=true")
 
 
 def test_an_array_reads_in_parallel_and_writes_with_parity():
@@ -91,9 +123,10 @@ def test_a_host_that_is_down_refuses_its_requests():
 
 
 @pytest.mark.parametrize("raid", ["null", "{level: 5, members: 4}"])
-@pytest.mark.parametrize("name", ["local", "nfs"])
-def test_both_engines_agree(name, raid):
-    spec = example(name, "workload.duration=1s", "hosts.max_requests=3", f"drives.raid={raid}")
+@pytest.mark.parametrize(("name", "direct"), [("local", "false"), ("nfs", "false"), ("local", "true")])
+def test_both_engines_agree(name, raid, direct):
+    changes = f"drives.raid={raid}", f"drives.direct={direct}"
+    spec = example(name, "workload.duration=1s", "hosts.max_requests=3", *changes)
     assert np.array_equal(run(spec).end_s, run(spec, simpy_engine).end_s, equal_nan=True)
 
 
