@@ -74,6 +74,6 @@ STORE = Store(
     unused=unused,
     spreads=SPREADS,
     durability=durability,
-    evidence=Evidence("mechanism", "docs/versitygw.md"),
+    evidence=Evidence("box", "docs/versitygw.md"),
     setup=SETUP,
 )

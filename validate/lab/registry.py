@@ -6,11 +6,12 @@ from traces.errors import InputError
 from traces.spec.suggestions import instead
 from validate.lab.ceph.store import Ceph
 from validate.lab.minio.store import Minio
+from validate.lab.seaweedfs.store import SeaweedFs
 from validate.lab.store import StoreKind
 from validate.lab.swift.store import Swift
 from validate.lab.versitygw.store import Versitygw
 
-_KINDS: tuple[StoreKind, ...] = (Minio(), Ceph(), Swift(), Versitygw())
+_KINDS: tuple[StoreKind, ...] = (Minio(), Ceph(), Swift(), Versitygw(), SeaweedFs())
 
 STORES = {kind.name: kind for kind in _KINDS}
 

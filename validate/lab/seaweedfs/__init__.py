@@ -1,0 +1,1 @@
+"""SeaweedFS, started with volume servers, filers with S3 gateways, and a master."""
