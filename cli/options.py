@@ -121,6 +121,24 @@ FiguresOption = Annotated[
     ),
 ]
 FormatOption = Annotated[FigureFormat, typer.Option("--figure-format", help="File format of --figures.")]
+PricesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--prices",
+        metavar="FILE",
+        help="Catalogue for parts without a price: a YAML file, whose entries go before those of tailcast; 'shipped': "
+        "those of tailcast, which 'tailcast presets --prices' prints; 'none' (default: shipped, without any prices).",
+    ),
+]
+VariantPricesOption = Annotated[
+    str,
+    typer.Option(
+        "--prices",
+        metavar="FILE",
+        help="Catalogue for parts without a price: a YAML file, whose entries go before those of tailcast; 'shipped': "
+        "those of tailcast, which 'tailcast presets --prices' prints; 'none'.",
+    ),
+]
 OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write the result to this path (default: none).")]
 ForceOption = Annotated[
     bool, typer.Option("--force", help="Overwrite what --out names, if it exists (default: refuse).")

@@ -16,6 +16,7 @@ from cli.options import (
     JsonOption,
     KeptOption,
     PageOption,
+    PricesOption,
     ProfileOption,
     SeedOption,
     SetOption,
@@ -56,6 +57,7 @@ def command(
     replications: Annotated[
         int, typer.Option("--replications", min=2, help="Replications of each simulation of a search.")
     ] = 3,
+    prices: PricesOption = None,
     profile: ProfileOption = None,
     assignments: SetOption = None,
     seed: SeedOption = None,
@@ -77,6 +79,7 @@ def command(
     from cli.pages.answer import answer_page
     from cli.parse.failure import parse_failure
     from cli.parse.option import fact_of
+    from cli.parse.prices import described_with_prices
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described, say_loops
     from cli.present import Answer, outputs_to_folder, present
@@ -93,7 +96,7 @@ def command(
     objectives = parse_slos(slos)
     rate_ops = None if rate is None else parse_rate(fact_of("--rate", rate, RATE))
     given = tuple(assignments or ())
-    read = described(spec, None, profile, given)
+    read = described_with_prices(described(spec, None, profile, given), prices)
     kinds = failures or [name for name in ("host", "drive") if name in store_of(read.spec).faults]
     failing = [parse_failure(kind) for kind in kinds]
     for failure in failing:
@@ -118,7 +121,10 @@ def command(
     common = [*(word for each in given for word in ("--set", each))]
     common += [] if profile is None else ["--profile", str(profile)]
     common += [] if seed is None else ["--seed", str(seed)]
-    asked = Asked(str(spec), tuple(common), tuple(slos), None if growth is None else str(growth), replications)
+    catalogue = prices or ("shipped" if any(part.currency for part in result.prices) else None)
+    asked = Asked(
+        str(spec), tuple(common), tuple(slos), None if growth is None else str(growth), replications, catalogue
+    )
     made = Made.of(read.spec, seed or 0, read)
     present(
         Answer(

@@ -17,6 +17,7 @@ from cli.options import (
     JsonOption,
     OutOption,
     PageOption,
+    PricesOption,
     SeedOption,
     WorkersOption,
 )
@@ -53,6 +54,7 @@ def command(
             "holds for the newest objects.",
         ),
     ] = False,
+    prices: PricesOption = None,
     requests: Annotated[
         int, typer.Option("--requests", min=1000, max=1_000_000, help="Number of requests of each simulation.")
     ] = 8000,
@@ -83,6 +85,7 @@ def command(
     from cli.made import Made
     from cli.pages.choose import choice_page
     from cli.parse.pins import parse_pins
+    from cli.parse.prices import pricing
     from cli.parse.slo import parse_objectives
     from cli.present import Answer, outputs_to_file, present
     from cli.tables.experiments.choose import ranking_shown, table_shown
@@ -92,7 +95,7 @@ def command(
 
     if draws == 1:
         raise InputError("--draws: one draw has no band; give 0 or at least 2")
-    file, data = read_hardware(hardware)
+    file, data = read_hardware(hardware, pricing(prices))
     slos = parse_objectives(file.objectives, str(hardware))
     left_out = excluded or []
     pinned = parse_pins(pins or [], stores_to_compare(left_out))

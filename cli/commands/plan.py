@@ -20,6 +20,7 @@ from cli.options import (
     JsonOption,
     KeptOption,
     PageOption,
+    PricesOption,
     SeedOption,
     SetOption,
     SloOption,
@@ -36,6 +37,7 @@ def command(
     slos: SloOption = None,
     window: Annotated[str, typer.Option("--window", help="Simulated time per window.")] = "2s",
     replications: Annotated[int, typer.Option("--replications", min=1, help="Simulated windows per month.")] = 3,
+    prices: PricesOption = None,
     workers: WorkersOption = None,
     assignments: SetOption = None,
     seed: SeedOption = None,
@@ -53,6 +55,7 @@ def command(
     from cli.doubts import say_basis, say_implausible
     from cli.made import Made
     from cli.parse.option import seconds_of
+    from cli.parse.prices import described_with_prices
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described
     from cli.present import outputs_to_folder, present
@@ -63,7 +66,7 @@ def command(
     objectives = parse_slos(slos)
     outputs = outputs_to_folder("plan", out, report, figures_to, figure_format, as_json)
     warn_if_slow()
-    read = described(spec, None, None, assignments)
+    read = described_with_prices(described(spec, None, None, assignments), prices)
     say_implausible([read])
     with kept_in(out), progress("planning") as update:
         result = plan(

@@ -28,6 +28,7 @@ from cli.options import (
     SloOption,
     SpecArgument,
     SteadyOption,
+    VariantPricesOption,
     WorkersOption,
 )
 from traces.errors import InputError
@@ -62,6 +63,7 @@ def command(
     precision: PrecisionOption = None,
     uncertainty: ProbabilityOption = None,
     steady: SteadyOption = False,
+    prices: VariantPricesOption = "none",
     profile: ProfileOption = None,
     assignments: SetOption = None,
     seed: SeedOption = None,
@@ -88,6 +90,7 @@ def command(
     from cli.doubts import say_basis, say_implausible
     from cli.draws import draws_of
     from cli.made import Made
+    from cli.parse.prices import described_with_prices
     from cli.parse.slo import parse_slos
     from cli.parse.spec import described, say_loops
     from cli.parse.vary import parse_base, parse_variation
@@ -98,7 +101,8 @@ def command(
 
     if scheduler is not None and workers is not None:
         raise InputError("--workers are local and --scheduler is a cluster; give one of them")
-    read, variations = described(spec, None, profile, assignments), [parse_variation(text) for text in vary]
+    read = described_with_prices(described(spec, None, profile, assignments), prices)
+    variations = [parse_variation(text) for text in vary]
     objectives = parse_slos(slos)
     say_loops(read.whole, [variation.path for variation in variations])
     experiment = WhatIfExperiment(

@@ -16,6 +16,7 @@ from cli.tables.experiments.choose import (
     ranking_lines,
     store_grid,
 )
+from cli.tables.spec.prices import price_lines
 from sim.choose.choose import LEVEL, Choice
 from sim.choose.hardware import HardwareFile
 
@@ -40,7 +41,9 @@ def choice_page(result: Choice, file: HardwareFile, source: str) -> Page:
         sections.append(Section("Ranking", lines, [bands_grid(result, ranking, file)]))
     if result.rows:
         sections.append(Section("Latency, also with failures", (), [latency_grid(result, file)], latencies))
-        sections.append(Section("Space, cores, durability and growth", (), [cost_grid(result, file)]))
+        sections.append(
+            Section("Space, cores, durability and growth", price_lines(file.priced_parts), [cost_grid(result, file)])
+        )
     sections.append(Section("Notes", [*excluded_lines(result), *caveats(result)]))
     return Page(f"Which store: {Path(source).name}", header, sections)
 

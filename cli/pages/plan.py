@@ -22,6 +22,7 @@ from cli.tables.experiments.plan import (
     sure,
 )
 from cli.tables.experiments.timeline import millions
+from cli.tables.spec.prices import price_lines
 from sim.capacity.health import HealthAssessment
 from sim.capacity.limits import Limit
 from sim.capacity.plan import CapacityPlan
@@ -44,7 +45,10 @@ def plan_page(result: CapacityPlan, title: str) -> Page:
     charts += [_load_and_fill(result)] if any(m.health.loads or m.health.fill_fraction for m in result.likely) else []
     charts += [_costs(result)] if len(result.changes) > 1 and result.cost is not None else []
     doubts = [f"Warning: {contradiction_text(each)}." for each in result.contradictions]
-    sections = [Section("", charts=charts), Section("Limits and changes", evidence(result), plan_grids(result))]
+    sections = [
+        Section("", charts=charts),
+        Section("Limits and changes", [*evidence(result), *price_lines(result.prices)], plan_grids(result)),
+    ]
     return Page(
         title,
         Header(requested(result), " ".join([found(result), *opening(result), *doubts]), sure(result)),

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from models.catalogue.quotes import Quoted
 from models.devices.drive_times import HostDrives
 from models.devices.processors import Cores
 from models.hosts.sections import GatewayPrices, Gateways, HostMachines, HostPrices
@@ -61,6 +62,15 @@ class HostsSpec(StoreSpec):
         return {"host": _hosts(self).count, "drive": self.total_drives}
 
     @property
+    def quoted(self) -> dict[str, Quoted]:
+        """What a catalogue says of each part in `prices`."""
+        hosts, drives = _hosts(self), _drives(self)
+        return {
+            "host": lambda quotes: quotes.machine(hosts.cores.count, hosts.nic),
+            "drive": lambda quotes: quotes.drives_of(drives),
+        }
+
+    @property
     def numbered(self) -> dict[str, int]:
         """The number of each part that faults name by its number."""
         return {"drive": self.total_drives, "host": _hosts(self).count}
@@ -89,6 +99,12 @@ class GatewaySpec(HostsSpec):
     def priced(self) -> dict[str, float]:
         """The amount of each part in `prices`."""
         return {"gateway": 0 if _gateways(self).collocated else _gateways(self).count, **super().priced}
+
+    @property
+    def quoted(self) -> dict[str, Quoted]:
+        """What a catalogue says of each part in `prices`."""
+        gateways = _gateways(self)
+        return {"gateway": lambda quotes: quotes.machine(gateways.cores.count, gateways.nic), **super().quoted}
 
     @property
     def numbered(self) -> dict[str, int]:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from models.catalogue.quotes import Quoted
 from models.juicefs.faults import Fault
 from models.juicefs.sections import TMP_FOLDERS, Attributes, Blocks, DiskCache, JuiceFSPrices, Metadata, Mounts
 from models.layer import LayerSpec
@@ -47,6 +48,14 @@ class JuiceFSSpec(LayerSpec):
     def priced(self) -> dict[str, float]:
         """The amount of each part in `prices`."""
         return {"mount": self.mounts.count, "metadata": 1}
+
+    @property
+    def quoted(self) -> dict[str, Quoted]:
+        """What a catalogue says of each part in `prices`."""
+        return {
+            "mount": lambda quotes: quotes.machine(self.mounts.cores.count),
+            "metadata": lambda quotes: quotes.machine(self.metadata.servers),
+        }
 
     @property
     def is_gateway(self) -> bool:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from models.catalogue.quotes import Quoted
 from models.devices.drive_times import drive_presets
 from models.devices.presets import PRESETS_OF, Presets, PresetSection
 from models.devices.processors import BARE_COUNT, Cores
@@ -155,6 +156,11 @@ class S3fsSpec(LayerSpec):
     def priced(self) -> dict[str, float]:
         """The amount of each part in `prices`."""
         return {"mount": self.mounts.count, "core": self.mounts.count * self.mounts.cores.count}
+
+    @property
+    def quoted(self) -> dict[str, Quoted]:
+        """What a catalogue says of each part in `prices`."""
+        return {"mount": lambda quotes: quotes.server(), "core": lambda quotes: quotes.core()}
 
     @property
     def behaviour(self) -> Release:

@@ -1,21 +1,32 @@
-"""The cost of a store, from the price list of its spec, in the currency of the list."""
+"""The cost of a store, from the price list of its spec and the catalogue that it names, in the currency of the list."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Protocol
 
 from pydantic import Field
 
+from models.catalogue.entries import CatalogueField
+from models.catalogue.quotes import Quote, Quoted, Quotes
 from traces.spec.field_notes import Unit
 from traces.workload.distributions import Strict
 
 Price = Annotated[float, Unit("", "1500"), Field(ge=0, allow_inf_nan=False)]
 """An amount in the currency of the list."""
 
+GIVEN = "given"
+
 
 class PriceList(Strict):
     """Prices of a store's parts, one field for each kind; parts without a price cost nothing."""
+
+    catalogue: CatalogueField | None = Field(
+        None,
+        description="Catalogue of prices for parts that have none in the list: `shipped` is that of tailcast; entries "
+        "of a mapping go before it; absent: such parts cost nothing.",
+    )
 
 
 class Priced(Protocol):
@@ -29,15 +40,55 @@ class Priced(Protocol):
     def priced(self) -> Mapping[str, float]:
         """The amount of each part in the list."""
 
+    @property
+    def quoted(self) -> Mapping[str, Quoted]:
+        """What a catalogue says of each part in the list; without those of which it says nothing."""
+
+
+@dataclass(frozen=True)
+class PricedPart:
+    """A part of a store.
+
+    Attributes:
+        name: field of the price list.
+        amount: how much there is of it.
+        price: of one, with what it is from: given, entries of the catalogue, or nothing, if that has no such part.
+        currency: of the catalogue; empty: there is none.
+    """
+
+    name: str
+    amount: float
+    price: Quote
+    currency: str
+
+
+def priced_parts(spec: Priced) -> list[PricedPart]:
+    """Return the parts of a spec with a price list, in the order of the list.
+
+    Raises:
+        InputError: the catalogue lacks a part.
+    """
+    prices = spec.prices
+    if prices is None:
+        return []
+    catalogue, quoted = prices.catalogue, spec.quoted
+    found = []
+    for name, amount in spec.priced.items():
+        is_given = catalogue is None or name in prices.model_fields_set
+        price = Quote(getattr(prices, name), (GIVEN,) if is_given else ())
+        if catalogue is not None and not is_given and name in quoted:
+            price = quoted[name](Quotes(catalogue))
+        found.append(PricedPart(name, amount, price, "" if catalogue is None else catalogue.currency))
+    return found
+
 
 def cost(*specs: Priced) -> float | None:
     """Return the cost of a store and of those below it (`models.store.levels`), given their specs.
 
     It is the sum of prices times amounts, or None if no spec has a price list.
+
+    Raises:
+        InputError: a catalogue lacks a part.
     """
-    costs = [_cost(spec.prices.model_dump(), spec.priced) for spec in specs if spec.prices is not None]
+    costs = [sum(part.amount * part.price.amount for part in priced_parts(each)) for each in specs if each.prices]
     return sum(costs) if costs else None
-
-
-def _cost(prices: Mapping[str, float], amounts: Mapping[str, float]) -> float:
-    return sum(prices[name] * amount for name, amount in amounts.items())

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, model_validator
 
+from models.catalogue.quotes import Quoted
 from models.durability.promise import Promise
 from models.shared.client_policy import ClientPolicies
 from models.shared.faults import refuse_overlaps
@@ -116,4 +117,9 @@ class StoreSpec(Strict):
     @property
     def priced(self) -> Mapping[str, float]:
         """The amount of each part in `prices`."""
+        return {}
+
+    @property
+    def quoted(self) -> Mapping[str, Quoted]:
+        """What a catalogue says of each part in `prices`; without those of which it says nothing."""
         return {}

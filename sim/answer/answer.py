@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from models.basis.described import DescribedSpec
-from models.store import Spec
+from models.shared.prices import PricedPart, priced_parts
+from models.store import Spec, levels
 from sim.answer.changes import HEDGE, Changes, try_changes
 from sim.capacity.growth import Growth
 from sim.capacity.plan import CapacityPlan, plan
@@ -89,6 +90,7 @@ class Answer:
         hedge: the best delay of hedged requests.
         changes: those that make a higher rate possible.
         effects: of the ranges of assumed values.
+        prices: of the parts of the store and of those below it; empty without prices.
         band: of the figures with assumed values drawn from their ranges.
     """
 
@@ -101,6 +103,7 @@ class Answer:
     changes: Changes | Refused
     effects: RangeEffects | Refused
     band: UncertaintyBand | Refused
+    prices: tuple[PricedPart, ...]
     slos: list[Slo] = field(metadata=NOT_IN_JSON)
 
 
@@ -149,6 +152,7 @@ def answer(question: Question, *, workers: int = 1, progress: Progress) -> Answe
         none_meets if most is None else _or_refused(lambda: _changes(question, most, workers, progress)),
         none_meets if most is None else _or_refused(lambda: _effects(question, load_sets, workers, progress)),
         none_meets if most is None else _or_refused(lambda: _band(question, load_sets, workers, progress)),
+        tuple(part for level in levels(question.described.spec).values() for part in priced_parts(level)),
         question.slos,
     )
 

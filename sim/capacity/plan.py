@@ -7,10 +7,10 @@ found = plan(load_mapping(Path("spec.yaml")), growth, [parse_slo("PUT.p99<100ms"
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from models.shared.prices import cost
+from models.shared.prices import PricedPart, cost, priced_parts
 from models.store import levels, spec_of
 from sim.capacity.avoidance import with_values
 from sim.capacity.contradictions import Contradiction, contradictions
@@ -51,6 +51,7 @@ class CapacityPlan:
         contradictions: between the growth and the spec.
         utilization: at which a station is at its limit.
         cost: of the unchanged store; None without prices.
+        prices: of the parts of the unchanged store and of those below it; empty without prices.
         months: the period.
         slos: the objectives.
         scenarios: number of scenarios.
@@ -65,6 +66,7 @@ class CapacityPlan:
     contradictions: tuple[Contradiction, ...]
     utilization: float
     cost: float | None
+    prices: tuple[PricedPart, ...]
     months: int
     slos: tuple[str, ...]
     scenarios: int
@@ -92,7 +94,7 @@ class CapacityPlan:
             {"text", …}}], "first": the name of the first, "likely": [{"month", "objects", "fill_fraction", "loads",
             "slos", "reason"}], "changes": [{"set": {path: value}, "cost": additional cost, "holds", "fraction",
             "evidence"}], "best": one of these with ``within`` (limits within the period) and ``next`` (the first limit
-            after it, or None), or None, "cost", …}``.
+            after it, or None), or None, "cost", "prices", …}``.
         """
         best = None
         if self.best is not None:
@@ -107,6 +109,7 @@ class CapacityPlan:
             "best": best,
             "utilization": self.utilization,
             "cost": self.cost,
+            "prices": [asdict(part) for part in self.prices],
             "months": self.months,
             "slos": list(self.slos),
             "scenarios": self.scenarios,
@@ -170,6 +173,7 @@ def plan(
         contradictions=tuple(contradictions(spec, growth, expected, now)),
         utilization=growth.utilization,
         cost=cost(*levels(spec).values()),
+        prices=tuple(part for level in levels(spec).values() for part in priced_parts(level)),
         months=growth.months,
         slos=tuple(slo.text for slo in slos),
         scenarios=len(drawn),

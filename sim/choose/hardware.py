@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from models.catalogue.quotes import Quoted
 from models.devices.devices import DEVICE_PRESETS
 from models.durability.promise import Promise
-from models.shared.prices import Price
+from models.shared.prices import Price, PricedPart, PriceList, priced_parts
 from models.site.options import Hardware
 from sim.capacity.growth import Growth
 from traces.spec.field_notes import Unit
@@ -62,7 +63,7 @@ class StoredOfFile(Strict):
     object_size: Bytes | None = Field(None, gt=0, description="Mean size; absent: that of the requests.")
 
 
-class PricesOfFile(Strict):
+class PricesOfFile(PriceList):
     """Prices of the parts, in any one currency."""
 
     host: Price = Field(0.0, description="Price of a host without drives.")
@@ -123,16 +124,36 @@ class HardwareFile(Strict):
 
     def cost(self, hosts: int) -> float | None:
         """Return the cost of a number of hosts with their drives; None: there are no prices."""
-        if self.prices is None:
-            return None
-        return hosts * (self.prices.host + self.drives.count * self.prices.drive)
+        parts = self.priced_parts
+        return hosts * sum(part.amount * part.price.amount for part in parts) if parts else None
+
+    @property
+    def priced_parts(self) -> list[PricedPart]:
+        """The parts of one host; empty if there are no prices."""
+        return priced_parts(self)
+
+    @property
+    def priced(self) -> dict[str, float]:
+        """The amount of each part of one host."""
+        return {"host": 1, "drive": self.drives.count}
+
+    @property
+    def quoted(self) -> dict[str, Quoted]:
+        """What a catalogue says of each part."""
+        hosts, drives = self.hosts, self.drives
+        return {
+            "host": lambda quotes: quotes.machine(hosts.cores, hosts.nic, memory_bytes=hosts.memory),
+            "drive": lambda quotes: quotes.drive(drives.preset, False, drives.bytes_each),
+        }
 
 
-def read_hardware(path: Path) -> tuple[HardwareFile, Mapping[str, Any]]:
-    """Read the file; returns it, and its mapping as it is written.
+def read_hardware(
+    path: Path, priced: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda data: data
+) -> tuple[HardwareFile, Mapping[str, Any]]:
+    """Read the file; returns it, and its mapping; `priced` returns that with a catalogue of prices.
 
     Raises:
         InputError: the file is missing, is not valid YAML, or a field is wrong.
     """
-    data = load_mapping(path)
+    data = priced(load_mapping(path))
     return validated(HardwareFile, data, str(path)), data

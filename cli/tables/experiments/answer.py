@@ -12,6 +12,7 @@ from cli.tables.experiments.plan import found as plan_found
 from cli.tables.forecast.steadiness import unsettled_lines
 from cli.tables.forecast.uncertainty import range_text
 from cli.tables.forecast.verdict import verdict_line
+from cli.tables.spec.prices import price_lines
 from cli.words import LABELS, number, percent, seconds
 from models.site.replacements import replacement
 from sim.answer.answer import EXTRA_LOAD, LEVEL, RATE, Answer, Refused
@@ -34,13 +35,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the commands need: name of the spec, further options of all, and of those with objectives."""
+    """What the commands need: name of the spec, further options of all, and of those with objectives or prices."""
 
     spec: str
     options: tuple[str, ...]
     slos: tuple[str, ...]
     growth: str | None
     replications: int
+    prices: str | None = None
 
     def command(
         self, verb: str, *words: str, sets: Sequence[str] = (), replications: int | None = None
@@ -87,6 +89,7 @@ def answer_lines(result: Answer, asked: Asked) -> Iterator[Line]:
     yield from _growth(result, asked)
     yield from _hedging(result, asked)
     yield from _changes(result.changes, asked, result.slos)
+    yield from (Line(f"  {line}") for line in price_lines(result.prices))
     yield from _assumed(result.effects, result.load_sets, asked)
     yield from _band(result.band, result, asked)
 
@@ -165,7 +168,8 @@ def _changes(changes: Changes | Refused, asked: Asked, slos: Sequence[Slo]) -> I
 
 def _whatif(changes: Changes, path: str, asked: Asked) -> tuple[str, ...]:
     values = ",".join(change.value for change in changes.changes if change.path == path)
-    return asked.command("whatif", "--vary", f"{path}={values}", *asked.objectives, sets=changes.sets)
+    priced = ("--prices", asked.prices) if asked.prices else ()
+    return asked.command("whatif", "--vary", f"{path}={values}", *priced, *asked.objectives, sets=changes.sets)
 
 
 def _why_not(path: str, changes: Changes, slos: Sequence[Slo]) -> str:

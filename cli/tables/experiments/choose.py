@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from cli.quantities import quantity
 from cli.tables.grid import Grid
+from cli.tables.spec.prices import price_lines
 from cli.words import number, seconds
 from models.capabilities import Evidence
 from models.durability.kept import named
@@ -30,6 +31,7 @@ def table_shown(result: Choice, file: HardwareFile) -> Iterator[str | Grid]:
     yield promised(result)
     if result.rows:
         yield from (store_grid(result, file), latency_grid(result, file), cost_grid(result, file))
+        yield from price_lines(file.priced_parts)
     yield from excluded_lines(result)
     yield from caveats(result)
 

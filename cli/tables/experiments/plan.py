@@ -9,6 +9,7 @@ from cli.parse.slo import parse_slo
 from cli.tables.experiments.timeline import millions
 from cli.tables.forecast.steadiness import points_lines
 from cli.tables.grid import Grid
+from cli.tables.spec.prices import price_lines
 from cli.words import byte_rate, number, seconds, size
 from sim.capacity.contradictions import MONTH_S, Contradiction
 from sim.capacity.health import HealthAssessment
@@ -23,7 +24,7 @@ NO_CHANGE = "no change"
 
 def plan_shown(result: CapacityPlan) -> list[str | Grid]:
     """Return what is printed of a plan: what it found, limits and changes, and the evidence."""
-    return [found(result), *opening(result), *plan_grids(result), *evidence(result)]
+    return [found(result), *opening(result), *plan_grids(result), *evidence(result), *price_lines(result.prices)]
 
 
 def plan_grids(result: CapacityPlan) -> list[Grid]:

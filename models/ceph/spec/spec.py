@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from models.catalogue.quotes import Quote, Quoted, Quotes, mean
 from models.ceph.faults.faults import Fault, GatewayDown, HostDown, ReshardEvent
 from models.ceph.mechanisms.bluestore import BlueStore
 from models.ceph.mechanisms.bucket_index import default_pipelined
@@ -207,6 +208,25 @@ class CephSpec(StoreSpec):
         }
 
     @property
+    def quoted(self) -> dict[str, Quoted]:
+        """What a catalogue says of each part in `prices`."""
+        parts, gateways = self.host_groups.values(), self.gateways
+        found: dict[str, Quoted] = {
+            "gateway_core": lambda quotes: quotes.core(),
+            "osd_host": lambda quotes: mean((_host(part, quotes), part.hosts.count) for part in parts),
+            "drive": lambda quotes: mean(
+                (quotes.device(part.device), part.hosts.count * part.hosts.drives) for part in parts
+            ),
+            "index_drive": lambda quotes: mean(
+                (quotes.device(part.index.device), part.hosts.count * part.index.drives) for part in parts if part.index
+            ),
+            "db_gb": lambda quotes: quotes.flash_gb(),
+        }
+        if not self.collocated:
+            found["gateway"] = lambda quotes: quotes.server() + quotes.nic(gateways.nic)
+        return found
+
+    @property
     def workers(self) -> Workers:
         """The worker threads of an OSD."""
         return Workers.of(self.osd.shards, self.osd.threads_per_shard, self.release, self.defaults_of_hdd)
@@ -335,3 +355,9 @@ class CephSpec(StoreSpec):
             refuse_absent_part(number, fault, counts)
             if isinstance(fault, GatewayDown) or (isinstance(fault, HostDown) and self.collocated):
                 refuse_instant_failures(self.workload, self.network.latency, fault.kind)
+
+
+def _host(spec: CephSpec, quotes: Quotes) -> Quote:
+    """Return the price of one of equal OSD hosts, without drives."""
+    hosts = spec.hosts
+    return quotes.machine(hosts.cores.count, hosts.nic, hosts.cluster_nic or 0.0)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from models.catalogue.quotes import Quoted, mean
 from models.minio.spec.faults import Fault, MinioHostDown, RackDown
 from models.minio.spec.layout import Layout, is_symmetric, set_size
 from models.minio.spec.maintenance_sections import Healing, Movement, Scanner, Stored
@@ -94,6 +95,17 @@ class MinioSpec(StoreSpec):
             "core": sum((1 if hosts.cores.shared else hosts.count) * hosts.cores.count for hosts, _ in pools),
             "drive": sum(hosts.count * drives.count for hosts, drives in pools),
             "nic_gbit": sum(hosts.count * hosts.nic * 8e-9 for hosts, _ in pools),
+        }
+
+    @property
+    def quoted(self) -> dict[str, Quoted]:
+        """What a catalogue says of each part in `prices`."""
+        pools = [(hosts, drives) for hosts, drives, _ in self.layouts]
+        return {
+            "host": lambda quotes: quotes.server(),
+            "core": lambda quotes: quotes.core(),
+            "drive": lambda quotes: mean((quotes.drives_of(d), hosts.count * d.count) for hosts, d in pools),
+            "nic_gbit": lambda quotes: mean((quotes.nic_gbit(h.nic), h.count * h.nic) for h, _ in pools),
         }
 
     def client_cpu(self, op: Op) -> ServiceDemand | None:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from models.catalogue.quotes import Quoted
 from models.shared.background import BackgroundWork
 from models.shared.clients import ClientMachines, refuse_storage_hosts
 from models.shared.faults import refuse_unfit_faults
@@ -52,6 +53,16 @@ class SwiftSpec(StoreSpec):
     def priced(self) -> dict[str, float]:
         """The amount of each part in `prices`."""
         return {"proxy": self.proxies.count, "host": self.hosts.count, "drive": self.total_drives}
+
+    @property
+    def quoted(self) -> dict[str, Quoted]:
+        """What a catalogue says of each part in `prices`."""
+        proxies, hosts = self.proxies, self.hosts
+        return {
+            "proxy": lambda quotes: quotes.machine(proxies.cores.count, proxies.nic),
+            "host": lambda quotes: quotes.machine(hosts.cores.count, hosts.nic),
+            "drive": lambda quotes: quotes.drives_of(self.drives),
+        }
 
     @property
     def total_drives(self) -> int:

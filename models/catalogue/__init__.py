@@ -1,0 +1,1 @@
+"""The catalogue of prices of drives, hosts and network interfaces."""
