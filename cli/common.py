@@ -10,20 +10,22 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.text import Text
 
-from cli.tables.grid import Grid, rich_table
+from cli.tables.format import csv_text, form_on, plain_text
+from cli.tables.grid import VERDICT_STYLES, Grid, rich_table
 from sim.json_form import to_json
 from traces.printable import printable
 
 REPLICATIONS, DRAWS = 5, 20
 """Default numbers of replications of a variant, and of draws of the values that are not known."""
 
-
-_LONGEST_LINE = 1000
+_FIRST_LINE_S, _MOST_BETWEEN_S = 10.0, 60.0  # of lines on progress if stderr is no terminal
 
 
 class _Console(Console):
@@ -66,20 +68,38 @@ def _finite(value: Any) -> Any:
 
 
 def print_grid(grid: Grid, console: Console = stdout) -> None:
-    """Print a table on a console; a title set by rich would wrap at the table's width."""
-    if grid.layout == "lines" and not console.is_terminal:
-        console = _Console(file=console.file, width=_LONGEST_LINE, highlight=False)
+    """Print a table on a console in the form that was chosen; a title set by rich would wrap at the table's width."""
+    form = form_on(console.is_terminal) if console is stdout else "table"
+    if form != "table":
+        text = csv_text(grid) if form == "csv" else f"{plain_text(grid)}\n"
+        console.file.write(printable_lines(text))
+        _print_warnings(grid, stderr if form == "csv" else console)
+        return
     if grid.title:
         console.print(grid.title, style="table.title", markup=False, soft_wrap=True)
     console.print(rich_table(grid))
+    _print_warnings(grid, console)
+
+
+def _print_warnings(grid: Grid, console: Console) -> None:
     for warning in grid.warnings:
         console.print(f"warning: {warning}", markup=False, soft_wrap=True)
 
 
+def printable_lines(text: str) -> str:
+    """Return lines without control characters of names, keys and servers' texts."""
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
 def print_lines(lines: Iterable[str], console: Console = stdout) -> None:
-    """Print sentences on a console, one per line."""
+    """Print sentences on a console, one per line; next to tables as CSV, on stderr. A verdict has its colour."""
+    if console is stdout and form_on(console.is_terminal) == "csv":
+        console = stderr
     for line in lines:
-        console.print(line, markup=False, soft_wrap=True)
+        verdict = line.partition(":")[0]
+        shown = Text(line)
+        shown.stylize(VERDICT_STYLES.get(verdict, ""), 0, len(verdict))
+        console.print(shown, soft_wrap=True)
 
 
 def print_shown(shown: Iterable[str | Grid], console: Console = stdout) -> None:
@@ -136,18 +156,26 @@ def kept_in(folder: Path | None, resumes: bool = True) -> Iterator[None]:
 
 @contextlib.contextmanager
 def progress(what: str, total: float | None = None) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar after one second if stderr is a terminal; call the yielded function with the amount done."""
+    """Show a progress bar after a second, or a line now and then if stderr is no terminal.
+
+    The function that is yielded is called with the amount done.
+    """
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"))
     bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=stderr, transient=True)
     task = bar.add_task(what, total=total)
-    started = False
+    started, began_s, next_s = False, monotonic(), _FIRST_LINE_S
 
     def update(done: float) -> None:
-        nonlocal started
+        nonlocal started, next_s
         bar.update(task, completed=done)
-        if not started and stderr.is_terminal and (bar.tasks[0].elapsed or 0) > 1:
+        elapsed_s = monotonic() - began_s
+        if not stderr.is_terminal:
+            if elapsed_s >= next_s:
+                say(_progress_line(what, done, total, elapsed_s))
+                next_s = elapsed_s + min(elapsed_s, _MOST_BETWEEN_S)
+        elif not started and elapsed_s > 1:
             bar.start()
             started = True
 
@@ -156,3 +184,12 @@ def progress(what: str, total: float | None = None) -> Iterator[Callable[[float]
     finally:
         if started:
             bar.stop()
+
+
+def _progress_line(what: str, done: float, total: float | None, elapsed_s: float) -> str:
+    """Say how much is done after a time, and how long the rest takes at this pace."""
+    if not total:
+        return f"{what}: {done:,.0f} done in {elapsed_s:.0f} s"
+    part = min(done / total, 1.0)
+    rest = f", about {elapsed_s * (1 - part) / part:.0f} s left" if part > 0 else ""
+    return f"{what}: {part:.0%} in {elapsed_s:.0f} s{rest}"

@@ -105,9 +105,12 @@ class _Imported(Mapping[str, Any]):
         if group is None:
             group = typer.Typer()
             group.command(name)(module.command)
+        from cli.tables.format import add_option  # loads typer's options, which help and completion do not need
+
         group._add_completion, group.rich_markup_mode = False, None
         command = typer.main.get_command(group)
         command.name = name
+        add_option(command, name)
         return command
 
     def __iter__(self) -> Iterator[str]:
@@ -201,6 +204,8 @@ def _prepare_streams() -> None:
 def _exit_code(arguments: Sequence[str] | None) -> int:
     try:
         arguments = sys.argv[1:] if arguments is None else arguments
+        if formats := sys.modules.get(f"{__package__}.tables.format"):  # of a command before in this process
+            formats.choose(None)
         result = app(args=list(arguments) or ["--help"], prog_name="tailcast", standalone_mode=False)
         sys.stdout.flush()
     except typer.TyperException as error:

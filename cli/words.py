@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Sequence
 
+from cli.tables.cells import Figure
 from traces.run import EARLIER_ATTEMPTS, Run
 from traces.statistics.bootstrap import interval, resample
 from traces.statistics.critical_path import CLIENT_LAG, AttributedBand
@@ -37,30 +38,31 @@ def seconds(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return _NONE
     if abs(value) < 1e-9:
-        return "0 s"
+        return Figure("0 s", 0.0, "s")
     for unit, scale in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
         if abs(value) * scale >= 0.9995:
-            return f"{_digits(value * scale)} {unit}"
-    return f"{_digits(value * 1e6)} µs"
+            return Figure(f"{_digits(value * scale)} {unit}", value, "s")
+    return Figure(f"{_digits(value * 1e6)} µs", value, "s")
 
 
 def number(value: float | None) -> str:
     """Format as ``12,345`` or ``1.23``: at least three digits."""
-    return _NONE if value is None or not math.isfinite(value) else _digits(value)
+    return _NONE if value is None or not math.isfinite(value) else Figure(_digits(value), value)
 
 
 def byte_rate(value: float | None) -> str:
     """Format as ``1.23 MB/s``, in powers of 1000."""
-    return _NONE if value is None or not math.isfinite(value) else f"{size(value)}/s"
+    return _NONE if value is None or not math.isfinite(value) else Figure(f"{size(value)}/s", value, "B/s")
 
 
 def size(value: float) -> str:
     """Format as ``1.23 MB``, in powers of 1000."""
+    scaled = value
     for unit in ("B", "kB", "MB", "GB"):
-        if abs(value) < 999.5:
-            return f"{_digits(value)} {unit}"
-        value /= 1000
-    return f"{_digits(value)} TB"
+        if abs(scaled) < 999.5:
+            return Figure(f"{_digits(scaled)} {unit}", value, "B")
+        scaled /= 1000
+    return Figure(f"{_digits(scaled)} TB", value, "B")
 
 
 def percent(log_ratio: float) -> str:
@@ -86,7 +88,7 @@ def _digits(value: float) -> str:
 
 def fraction(part: int, whole: int) -> str:
     """Format a count with its percentage."""
-    return f"{part:,} ({_digits(part / whole * 100)}%)" if part and whole else f"{part:,}"
+    return Figure(f"{part:,} ({_digits(part / whole * 100)}%)" if part and whole else f"{part:,}", part)
 
 
 def requested(run: Run) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.common import print_grid, print_json, print_lines, progress, say, stdout
+from cli.common import print_grid, print_json, print_lines, progress, say
 from cli.ending import perform_in_child
 from cli.options import ForceOption, JsonOption, OutOption, SeedOption, SetOption, duration, fraction
 from cli.outputs import check_run_output
@@ -353,7 +353,7 @@ def bars() -> Iterator[Progress]:
 
 def _print_plan(facts: dict[str, Any]) -> None:
     for name, value in facts.items():
-        stdout.print(f"{name}: {jsonlib.dumps(value) if isinstance(value, dict) else value}", markup=False)
+        print_lines([f"{name}: {jsonlib.dumps(value) if isinstance(value, dict) else value}"])
 
 
 def _warn(run: Run, options: Options) -> None:
@@ -371,13 +371,13 @@ def _print_summary(run: Run) -> None:
     print_grid(summary_grid(run))
     schedule, cpu = run.info["schedule"], run.info["cpu"]
     if not len(run) or schedule["kept"]:
-        stdout.print(kept_sentence(schedule), markup=False, soft_wrap=True)
+        print_lines([kept_sentence(schedule)])
     if len(run):
         loads = {"other load": cpu["other_share"], "steal": cpu["steal_share"]}
         parts = [f"{name} {100 * fraction:.1f} %" for name, fraction in loads.items() if fraction is not None]
         server = cpu["server_per_op_s"]
         parts += [f"server {1000 * server:.2f} ms/op"] if server is not None else []
-        stdout.print(f"CPU: client {1000 * cpu['client_per_op_s']:.2f} ms/op", *parts, sep=", ")
+        print_lines([", ".join([f"CPU: client {1000 * cpu['client_per_op_s']:.2f} ms/op", *parts])])
     errors = sorted({e for e in run.requests.column("error").to_pylist() if e})
     for text in errors[:3]:
-        stdout.print(f"error: {text}", markup=False)
+        print_lines([f"error: {text}"])

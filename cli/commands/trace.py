@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from cli.commands import trace_convert, trace_edit, trace_export, trace_fit, trace_import
-from cli.common import print_json, say, stdout
+from cli.common import print_json, print_shown, say
 from cli.options import ForceOption, JsonOption, OutOption, PageOption, SeedOption, SetOption
 from cli.outputs import check_file_output, check_page_output
 from cli.pages.page import write_page
+from cli.tables.grid import Grid
 from traces.run import read_trace_or_run
 from traces.statistics.characteristics import figures as characteristic_figures
 from traces.statistics.describe import describe
@@ -86,38 +87,41 @@ def _show(figures: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(figures)
         return
-    facts = Table("what", "value", box=None, pad_edge=False, show_header=False)
-    for name, value in figures.items():
-        if name not in ("ops", "dispersion", "bursts", "lru_hits") and value is not None:
-            _add_facts(facts, name, value)
-    sizes = Table("op", "count", "mean B", "min B", "p50 B", "p90 B", "p99 B", "max B", box=None, pad_edge=False)
-    for op, figure in figures["ops"].items():
-        sizes.add_row(op, *map(_text, (figure["count"], *figure["size_bytes"].values())))
-    stdout.print(facts, "", sizes, sep="\n")
+    print_shown(_grids(figures))
+
+
+def _grids(figures: Mapping[str, Any]) -> Iterator[Grid]:
+    """Yield the tables of the characteristics of a trace."""
+    shown = (
+        (n, v) for n, v in figures.items() if n not in ("ops", "dispersion", "bursts", "lru_hits") and v is not None
+    )
+    yield Grid("", ["what", "value"], [row for name, value in shown for row in _facts(name, value)], labels=2)
+    columns = ["op", "count", "mean B", "min B", "p50 B", "p90 B", "p99 B", "max B"]
+    ops = figures["ops"].items()
+    yield Grid("", columns, [[op, *map(_text, (each["count"], *each["size_bytes"].values()))] for op, each in ops])
     if figures.get("lru_hits"):
-        hits = Table("LRU cache", "hits, of the objects", "of the bytes", "by bytes", box=None, pad_edge=False)
-        for row in figures["lru_hits"]:
-            ratios = (f"{row[name]:.4f}" for name in ("of_objects", "of_bytes", "bytes_of_bytes"))
-            hits.add_row(f"{100 * row['fraction']:.3g} % of the footprint", *ratios)
-        stdout.print("", hits, sep="\n")
-    if figures.get("bursts"):
-        peaks = Table("disjoint windows s", "peak to mean", "index of dispersion", box=None, pad_edge=False)
-        for row in figures["bursts"]:
-            peaks.add_row(*(f"{row[name]:.4g}" for name in ("window_s", "peak_to_mean", "idc")))
-        stdout.print("", peaks, sep="\n")
-    if figures.get("dispersion"):
-        bursts = Table("window s", "arrivals", "index of dispersion", box=None, pad_edge=False)
-        for row in figures["dispersion"]:
-            bursts.add_row(*(f"{row[name]:.3g}" for name in ("window_s", "mean", "idc")))
-        stdout.print("", bursts, sep="\n")
+        names = ("of_objects", "of_bytes", "bytes_of_bytes")
+        rows = [
+            [f"{100 * row['fraction']:.3g} % of the footprint", *(f"{row[name]:.4f}" for name in names)]
+            for row in figures["lru_hits"]
+        ]
+        yield Grid("", ["LRU cache", "hits, of the objects", "of the bytes", "by bytes"], rows)
+    for name, digits, columns in (
+        ("bursts", 4, {"disjoint windows s": "window_s", "peak to mean": "peak_to_mean", "index of dispersion": "idc"}),
+        ("dispersion", 3, {"window s": "window_s", "arrivals": "mean", "index of dispersion": "idc"}),
+    ):
+        if figures.get(name):
+            fields = columns.values()
+            rows = [[f"{row[field]:.{digits}g}" for field in fields] for row in figures[name]]
+            yield Grid("", list(columns), rows, labels=0)
 
 
-def _add_facts(facts: Table, name: str, value: Any) -> None:
+def _facts(name: str, value: Any) -> Iterator[list[str]]:
     if isinstance(value, dict):
         for part, figure in value.items():
-            _add_facts(facts, f"{name} {part}", figure)
+            yield from _facts(f"{name} {part}", figure)
     else:
-        facts.add_row(name, _text(value))
+        yield [name, _text(value)]
 
 
 def _text(value: Any) -> str:

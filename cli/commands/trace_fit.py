@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from cli.common import print_grid, print_json, progress, say, stdout, warn_if_slow
+from cli.common import print_grid, print_json, print_lines, progress, say, warn_if_slow
 from cli.options import ForceOption, JsonOption, SeedOption, SetOption
 from cli.outputs import check_file_output
 from cli.tables.grid import Grid
@@ -108,11 +108,11 @@ def _result(fitted: Fitted, comparisons: Sequence[FigureComparison], latencies: 
 
 
 def _show(fitted: Fitted, comparisons: Sequence[FigureComparison], latencies: Comparison | None) -> None:
-    stdout.print(workload_text(fitted.fields, "Fitted workload.", fitted.notes), markup=False, soft_wrap=True)
+    print_lines([workload_text(fitted.fields, "Fitted workload.", fitted.notes)])
     print_grid(similarity_grid(comparisons))
     outside = [one.name for one in comparisons if not one.agrees]
-    stdout.print(
-        f"Outside their aims: {'; '.join(outside)}." if outside else "All characteristics are within their aims."
+    print_lines(
+        [f"Outside their aims: {'; '.join(outside)}." if outside else "All characteristics are within their aims."]
     )
     if latencies is not None:
         print_grid(comparison_grid(latencies, ("generated", "original"), "Simulated latencies"))

@@ -9,6 +9,13 @@ from typing import Literal
 from rich.table import Table
 from rich.text import Text
 
+VERDICT_STYLES = {
+    **dict.fromkeys(("pass", "met", "agree", "agrees", "healthy", "suffices", "best"), "green"),
+    **dict.fromkeys(("unsure", "uncertain", "risk", "near saturation", "saturated"), "yellow"),
+    **dict.fromkeys(("fail", "missed", "differs", "differ", "overloaded", "degraded", "failing"), "red"),
+}
+"""Colours of verdicts on a terminal."""
+
 _WIDEST = 8  # greatest number of columns on a terminal of 80 characters
 
 
@@ -18,8 +25,7 @@ class Grid:
 
     Attributes:
         warnings: sentences below the table on what makes its figures doubtful.
-        layout: when printed. ``narrow``: a table too wide for 80 characters has its columns as rows; ``rows``: never;
-            ``lines``: never, and its lines are not wrapped if stdout is no terminal.
+        layout: when printed. ``narrow``: a table too wide for 80 characters has its columns as rows; ``rows``: never.
     """
 
     title: str
@@ -27,18 +33,24 @@ class Grid:
     rows: Sequence[Sequence[str]]
     labels: int = 1
     warnings: Sequence[str] = ()
-    layout: Literal["narrow", "rows", "lines"] = "narrow"
+    layout: Literal["narrow", "rows"] = "narrow"
+
+
+def narrowed(grid: Grid) -> Grid:
+    """Return a table too wide for 80 characters with its columns as rows."""
+    if grid.layout != "narrow" or len(grid.columns) <= _WIDEST:
+        return grid
+    columns, *rows = zip(grid.columns, *grid.rows, strict=True)
+    return Grid(grid.title, columns, rows, warnings=grid.warnings)
 
 
 def rich_table(grid: Grid) -> Table:
     """Return the table without its title."""
-    if grid.layout == "narrow" and len(grid.columns) > _WIDEST:
-        columns, *rows = zip(grid.columns, *grid.rows, strict=True)
-        grid = Grid(grid.title, columns, rows)
+    grid = narrowed(grid)
     # Text, not str: rich takes brackets in a str for markup.
     table = Table()
     for i, column in enumerate(grid.columns):
         table.add_column(Text(column), justify="left" if i < grid.labels else "right", overflow="fold")
     for row in grid.rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(cell, style=VERDICT_STYLES.get(cell, "")) for cell in row))
     return table

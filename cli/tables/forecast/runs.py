@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Protocol, TypeVar
 
+from cli.tables.cells import Figure
 from cli.tables.forecast.verdict import quantile
 from cli.tables.grid import Grid
 from cli.tables.measured.quality import run_warnings
@@ -146,7 +147,7 @@ def load(utilization: float | None, servers: int | None) -> str:
     """Utilisation; of an infinite server, the mean number of busy servers."""
     if utilization is None or not math.isfinite(utilization):
         return number(None)
-    return f"{number(utilization)} busy" if servers is None else f"{utilization * 100:.1f}%"
+    return f"{number(utilization)} busy" if servers is None else Figure(f"{utilization * 100:.1f}%", utilization)
 
 
 def attribution_grid(attribution: Attribution, title: str = "", ops: Sequence[str] = ()) -> Grid:

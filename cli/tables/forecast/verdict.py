@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from cli.tables.cells import Figure
 from cli.tables.grid import Grid
 from cli.words import LABELS, byte_rate, number, seconds
 from sim.analysis.bounds_result import Bounds, OpenLoad
@@ -179,7 +180,7 @@ def figure(slo: Slo, value: float) -> str:
 
 def quantile(name: str, value: float, few: Sequence[str]) -> str:
     """Format a latency, with a mark if too few requests support it: ``12.3 ms (few)``."""
-    return f"{seconds(value)} ({FEW})" if name in few else seconds(value)
+    return Figure(f"{seconds(value)} ({FEW})", value, "s") if name in few else seconds(value)
 
 
 def few_note(shown: Iterable[str]) -> list[str]:

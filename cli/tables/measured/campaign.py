@@ -22,7 +22,7 @@ def campaign_grid(rows: Sequence[Row]) -> Grid:
     columns = ("load", "phase", "operation", "requests", "CPU", "op/s", "p50 ms", "tail ms", "errors", "stall s",
                "deviation", "repeated")  # fmt: skip
     cells = [_cells(row, op) for row in rows for op in row.measured.ops]
-    return Grid("Measured | predicted", columns, cells, 3, layout="lines")
+    return Grid("Measured | predicted", columns, cells, 3, layout="rows")
 
 
 def summary_grid(rows: Sequence[Row]) -> Grid:
