@@ -106,14 +106,14 @@ def _grids(figures: Mapping[str, Any]) -> Iterator[Grid]:
             for row in figures["lru_hits"]
         ]
         yield Grid("", ["LRU cache", "hits, of the objects", "of the bytes", "by bytes"], rows)
-    for name, digits, columns in (
+    for name, digits, shown_as in (
         ("bursts", 4, {"disjoint windows s": "window_s", "peak to mean": "peak_to_mean", "index of dispersion": "idc"}),
         ("dispersion", 3, {"window s": "window_s", "arrivals": "mean", "index of dispersion": "idc"}),
     ):
         if figures.get(name):
-            fields = columns.values()
+            fields = shown_as.values()
             rows = [[f"{row[field]:.{digits}g}" for field in fields] for row in figures[name]]
-            yield Grid("", list(columns), rows, labels=0)
+            yield Grid("", list(shown_as), rows, labels=0)
 
 
 def _facts(name: str, value: Any) -> Iterator[list[str]]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from models.network.retry_policy import BUDGET_CAP, HEDGE_SAMPLES, Policy
+from models.sdk.defaults import SdkName, completed
 from models.shared.multipart import Multipart
 from traces.operations import Op, ops_that
 from traces.spec.field_notes import Basis, Unit
@@ -133,6 +134,11 @@ class Hedge(Strict):
 class ClientPolicies(Strict):
     """Client policies for late and failed responses, and for large objects."""
 
+    sdk: SdkName | None = Field(
+        None,
+        description="Client SDK whose defaults `timeout` and `retry` have where the spec gives no value; absent: no "
+        "timeout and no retries.",
+    )
     timeout: Annotated[Seconds, Field(gt=0)] | None = Field(
         None, description="Time after which a client gives up an attempt; null: it waits without limit."
     )
@@ -144,6 +150,11 @@ class ClientPolicies(Strict):
         "objects part by part. Timeouts, retries and hedges are those of each request of an upload (initiation, parts, "
         "completion), not of the upload; a replay applies them to the whole upload.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_sdk(cls, data: Any) -> Any:
+        return completed(data)
 
     def policy(self, op: Op) -> Policy:
         """Return the Policy for requests of an operation, which has budgets and observed latencies of its own."""

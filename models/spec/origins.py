@@ -14,6 +14,8 @@ from pydantic import BaseModel
 
 from models.devices.presets import PRESETS_OF, presets_of
 from models.network.service_demand import ServiceDemand
+from models.sdk.defaults import SDKS, origin_of
+from models.shared.client_policy import ClientPolicies
 from models.spec.plausibility import unit_of
 from traces.spec.field_notes import Basis, note_of
 
@@ -111,6 +113,7 @@ class _At:
         unit: of the value.
         preset: the preset's value here, if a section above has a preset that supplies one.
         preset_name: name of that preset.
+        preset_kind: kind of the origin of its values.
         part_of: path of the demand or device above.
     """
 
@@ -121,6 +124,7 @@ class _At:
     unit: str = ""
     preset: Any = _NONE
     preset_name: str = ""
+    preset_kind: OriginKind = "preset"
     part_of: str = ""
 
     def inner(self, name: str, is_set: bool) -> _At:
@@ -137,7 +141,7 @@ class _At:
             return at
         is_short = self.node.written is not None and not isinstance(self.node.value, Mapping | list)
         if at.preset is not _NONE and (not is_short or self.node.value == self.preset_name):
-            return replace(at, kind="preset", source=self.preset_name)
+            return replace(at, kind=self.preset_kind, source=self.preset_name)
         return replace(at, node=_Node(self.node.written)) if is_short else replace(at, kind="derived")
 
 
@@ -165,6 +169,9 @@ def _section(section: BaseModel, at: _At) -> Iterator[Origin]:
         at = replace(at, preset=presets[name].values, preset_name=name)
     elif is_whole and at.kind == "default" and at.node is None and not at.source:
         at = replace(at, source=_source_of_same(section))
+    sdk = section.sdk if isinstance(section, ClientPolicies) else None
+    if sdk is not None:
+        at = replace(at, preset=SDKS[sdk].values, preset_name=origin_of(sdk), preset_kind="default")
     for name in model.model_fields:
         is_set = name in section.model_fields_set and (name != "kind" or at.node is None or not at.node.children)
         inner = at.inner(name, is_set)

@@ -27,7 +27,7 @@ _SHOWN = ("p50", "p99")
 
 def whatif_shown(result: WhatIf) -> list[str | Grid]:
     """Return what is printed of a what-if: the verdict on the base, tables with one row per point, and findings."""
-    grids = [replace(grid, layout="lines") for grid in (*points_grids(result), *probability_grids_of(result))]
+    grids = [replace(grid, layout="rows") for grid in (*points_grids(result), *probability_grids_of(result))]
     return [*opening(result), *grids, *findings(result), *notes(result)]
 
 

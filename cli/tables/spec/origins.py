@@ -11,6 +11,7 @@ from cli.words import number
 from models.basis.assumptions import Assumption, assumptions, free_demands, presets_used
 from models.basis.described import DescribedSpec
 from models.capabilities import Doubt
+from models.sdk.defaults import OF_SDK
 from models.spec.origins import Origin
 from models.spec.plausibility import Implausible
 from sim.analysis.check import Check
@@ -26,7 +27,11 @@ def origin_grids(origins: Sequence[Origin], shown: Iterable[str], everything: bo
         everything: whether all defaults are shown.
     """
     listed = set(shown)
-    rows = [each for each in origins if everything or each.kind != "default" or each.part_of in listed]
+    rows = [
+        each
+        for each in origins
+        if everything or each.kind != "default" or each.part_of in listed or each.source.startswith(OF_SDK)
+    ]
     if not everything:
         rows = [each for each in rows if not _is_empty_part(each)]
     sections = [
@@ -83,6 +88,8 @@ def origin_text(origin: Origin) -> str:
             return f"preset {source}"
         case "derived":
             return f"derived from {source}" if source else "derived"
+    if source.startswith(OF_SDK):
+        return source
     return f"default: {source}" if source else "default"
 
 

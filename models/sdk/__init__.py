@@ -1,0 +1,1 @@
+"""Defaults of client SDKs."""
