@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from cli.made import Made
 from cli.pages.metrics import metrics_page
 from cli.present import Answer
@@ -20,6 +22,7 @@ def metrics_answer(whole: Measured, result: list[Compared], read: DescribedSpec,
         "end_s": whole.end_s,
         "workload": workload_fields(whole, read.spec.workload),
         "notes": notes,
+        "inner": [asdict(each) for each in whole.inner],
         "counts": whole.counts,
         "compared": result,
     }

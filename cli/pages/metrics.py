@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from cli.figures.runs import blank
 from cli.pages.page import Header, Page, Section
-from cli.tables.measured.metrics import compared_grid, requests_line
+from cli.tables.measured.metrics import compared_grid, inner_grid, requests_line
 from validate.metrics.measured import Measured
 from validate.metrics.utilisation import Compared
 
@@ -23,7 +23,12 @@ def metrics_page(whole: Measured, result: Sequence[Compared], notes: Sequence[st
         "utilisation.",
     )
     sections = [
-        Section("Measured and forecast", notes, [compared_grid(result)], [_utilisation(result)]),
+        Section(
+            "Measured and forecast",
+            notes,
+            [compared_grid(result), *([inner_grid(whole)] if whole.inner else [])],
+            [_utilisation(result)],
+        ),
         Section("Requests over time", (), charts=[_rates(whole)]),
     ]
     return Page(f"Metrics and forecast of {Path(spec).name}", header, sections)

@@ -6,14 +6,22 @@ the rest of the latency at queue depth 1 overlaps with other accesses.
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Mapping
 from functools import cache
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from models.network.service_demand import ServiceDemand
+from traces.errors import InputError
 from traces.spec.field_notes import Basis, Unit
+from traces.spec.spec_file import parsed_yaml
+from traces.spec.text_file import text_of
 from traces.spec.units import BytesPerSecond, Seconds
 from traces.workload.distributions import Lognormal, Shape, Strict
 
@@ -23,6 +31,7 @@ BLOCK_BYTES = 4096
 _NORMAL = {0.999: 3.090232306167813, 0.99999: 4.264890793923841}
 """Quantiles of the standard normal distribution (`scipy.special.ndtri`, whose import takes 0.1 s), by probability."""
 
+_MOST_BYTES = 64 << 20
 _NO_DEFAULT = "no default: the figure of the data sheet"
 Iops = Annotated[float, Unit("1/s", "90000"), Basis(_NO_DEFAULT, 50, 3e6)]
 Bandwidth = Annotated[BytesPerSecond, Basis(_NO_DEFAULT, 2e7, 3e10)]
@@ -30,7 +39,10 @@ Latency = Annotated[Seconds, Basis("assumed: 1 / IOPS, as of a drive that serves
 
 
 class DataSheet(Strict):
-    """What a data sheet says of a drive, or the limits of a volume; accesses are of 4 KiB, at random addresses."""
+    """What a data sheet says of a drive, or the limits of a volume; accesses are of 4 KiB, at random addresses.
+
+    Text names a file with these figures, such as one of `tailcast probe`, from the working folder.
+    """
 
     read_iops: Iops = Field(gt=0, description="Reads per second with many at the same time.")
     write_iops: Iops = Field(gt=0, description="Writes per second with many at the same time, sustained.")
@@ -41,6 +53,16 @@ class DataSheet(Strict):
     flush: Annotated[Seconds, Basis("assumed: the drive has power-loss protection", 0, 0.05)] = Field(
         0.0, description="Additional time until a write is durable; milliseconds without power-loss protection."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_file(cls, data: Any) -> Any:
+        return _figures_in(data) if isinstance(data, str) else data
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """Return the schema, which allows the name of a file."""
+        return {"anyOf": [handler(schema), {"type": "string"}]}
 
     @model_validator(mode="after")
     def _is_consistent(self) -> DataSheet:
@@ -92,3 +114,23 @@ def read_shape() -> Lognormal:
 def write_shape() -> Lognormal:
     """Return the shape of writes of the Intel SSD DC S4500; assumed for flash with no published quantile."""
     return lognormal(52e-6, 33_000, 0.999, 800e-6)
+
+
+def _figures_in(name: str) -> Any:
+    """Return the figures in a file: YAML or JSON with the section `data_sheet`, or one of `tailcast probe`.
+
+    Raises:
+        ValueError: the file is missing, broken, or has no such section.
+    """
+    try:
+        text = text_of(Path(name), _MOST_BYTES)
+        found = json.loads(text) if text.lstrip().startswith("{") else parsed_yaml(text, name)
+    except InputError as error:
+        raise ValueError(str(error)) from error
+    except ValueError as error:
+        raise ValueError(f"{name}: is no JSON: {error}") from error
+    within = found if isinstance(found, Mapping) else {}
+    section = within.get("data_sheet") or (within.get("probe") or {}).get("data_sheet")
+    if not isinstance(section, Mapping):
+        raise ValueError(f"{name}: has no section data_sheet; name a file that tailcast probe has written, or has one")
+    return section

@@ -65,7 +65,9 @@ class Device(Strict):
     )
     disk: Hdd | None = Field(None, description="Mechanism of a hard disk, from which its times follow; absent: flash.")
     data_sheet: DataSheet | None = Field(
-        None, description="Figures of a data sheet, from which times follow that are not given; absent: all are given."
+        None,
+        description="Figures of a data sheet, from which times follow that are not given, or the name of a file with "
+        "them, such as one of `tailcast probe`; absent: all are given.",
     )
 
     @model_validator(mode="before")

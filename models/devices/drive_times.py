@@ -32,7 +32,8 @@ class DriveTimes(PresetSection):
     )
     data_sheet: DataSheet | None = Field(
         None,
-        description="Figures of a data sheet, from which service times that are absent follow, instead of a preset.",
+        description="Figures of a data sheet, from which service times that are absent follow, instead of a preset; or "
+        "the name of a file with them, such as one of `tailcast probe`.",
     )
     reorder_depth: Annotated[int, Basis("native command queuing of SATA has 32 commands", 1, 256)] = Field(
         32,

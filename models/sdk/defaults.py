@@ -88,7 +88,9 @@ SDKS: Mapping[SdkName, Sdk] = {
 
 def completed(data: Any) -> Any:
     """Return the fields of a section `client` with those that it does not give, which are the defaults of its SDK."""
-    if not isinstance(data, Mapping) or (sdk := SDKS.get(data.get("sdk"))) is None:  # type: ignore[call-overload]
+    by_name: Mapping[Any, Sdk] = SDKS
+    sdk = by_name.get(data.get("sdk")) if isinstance(data, Mapping) else None
+    if sdk is None:
         return data
     found = {**sdk.values, **data}
     given = data.get("retry")

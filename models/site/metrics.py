@@ -18,6 +18,23 @@ class Estimate:
     sd: float
 
 
+@dataclass(frozen=True)
+class Inner:
+    """Operations inside of a store, such as those of its storage daemons.
+
+    Attributes:
+        name: of the operation, such as ``OSD read``.
+        rate_ops: of them per s, on all daemons together.
+        bytes_each: mean payload in bytes; None: not known.
+        latency_s: mean time in s; None: not known.
+    """
+
+    name: str
+    rate_ops: float
+    bytes_each: float | None
+    latency_s: float | None
+
+
 def _no_estimates(metrics: Metrics) -> Mapping[str, Estimate]:
     return {}
 
@@ -41,6 +58,7 @@ class StoreMetrics:
         failed: returns the counters of failed requests, of all operations.
         counts: returns numbers of parts of the cluster by the names of facts, such as ``hosts``.
         roles: roles of stations in the store's model that stand for cores, drives and links of the storage hosts.
+        inner: returns operations inside of the store.
     """
 
     names: tuple[str, ...]
@@ -52,6 +70,7 @@ class StoreMetrics:
     failed: Callable[[Metrics], Sequence[Series]] = lambda metrics: ()
     counts: Callable[[Metrics], Mapping[str, int]] = lambda metrics: {}
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    inner: Callable[[Metrics], Sequence[Inner]] = lambda metrics: ()
 
 
 def distinct(series: Iterable[Series]) -> list[Series]:

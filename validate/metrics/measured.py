@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from models.site.hardware.host_metrics import DRIVES, LINKS, Host, hosts
-from models.site.metrics import Estimate, StoreMetrics
+from models.site.metrics import Estimate, Inner, StoreMetrics
 from traces.errors import InputError
 from traces.metrics.series import Floats, Histogram, Metrics
 from traces.operations import OPS
@@ -57,6 +57,7 @@ class Measured:
         failed_ops: failed requests per s.
         cpu_cores: mean number of cores that the store's processes keep busy; None: not known.
         hosts: storage hosts by name.
+        inner: operations inside of the store.
         counts: numbers of parts of the cluster by names of facts.
     """
 
@@ -69,6 +70,7 @@ class Measured:
     failed_ops: float
     cpu_cores: float | None
     hosts: Mapping[str, Host]
+    inner: Sequence[Inner]
     counts: Mapping[str, int]
 
     @property
@@ -114,5 +116,6 @@ def measured(metrics: Metrics, store: StoreMetrics, choice: HostChoice, interval
         failed,
         sum(cpu) if cpu else None,
         hosts(metrics, choice.instances, choice.drives, choice.links, _LEAST_ACCESSES),
+        store.inner(metrics),
         store.counts(metrics),
     )

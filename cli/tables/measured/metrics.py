@@ -18,6 +18,8 @@ def metrics_shown(whole: Measured, result: Sequence[Compared], notes: Sequence[s
     """Yield what metrics say, and the table of each figure next to its forecast."""
     yield requests_line(whole)
     yield compared_grid(result)
+    if whole.inner:
+        yield inner_grid(whole)
     yield from (f"note: {note}" for note in notes)
 
 
@@ -29,6 +31,21 @@ def requests_line(whole: Measured) -> str:
     )
     hosts = f"; {len(whole.hosts)} hosts" if len(whole.hosts) != 1 else "; 1 host"
     return f"{instant_text(whole.start_s)} to {instant_text(whole.end_s)}: {parts}{hosts} with node_exporter."
+
+
+def inner_grid(whole: Measured) -> Grid:
+    """Return the table of operations inside of the store."""
+    rows = [
+        [
+            each.name,
+            number(each.rate_ops),
+            number(each.rate_ops / whole.total_ops),
+            number(None) if each.bytes_each is None else size(each.bytes_each),
+            seconds(each.latency_s),
+        ]
+        for each in whole.inner
+    ]
+    return Grid("Inside of the store", ["operation", "1/s", "per request", "mean size", "mean time"], rows)
 
 
 def compared_grid(result: Sequence[Compared]) -> Grid:

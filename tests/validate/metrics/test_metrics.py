@@ -9,6 +9,7 @@ import json
 import numpy as np
 import pytest
 
+from cli.tables.measured.metrics import inner_grid
 from models.site.hardware.host_metrics import hosts
 from models.store import load_spec, spec_of, store_named
 from tests.paths import EXAMPLES
@@ -121,6 +122,45 @@ def test_each_release_of_ceph_says_the_same(names):
     assert {op: each.bytes_each for op, each in found.ops.items()} == pytest.approx({"GET": 1e5, "PUT": 2e5})
     means_s = {op: each.latency_s.value for op, each in found.ops.items() if each.latency_s}
     assert means_s == pytest.approx({"GET": 0.02, "PUT": 0.05})
+
+
+OSD_COUNTERS = {
+    "ceph_osd_op_r": 90, "ceph_osd_op_r_out_bytes": 9e6, "ceph_osd_op_r_latency_sum": 0.45,
+    "ceph_osd_op_r_latency_count": 90, "ceph_osd_op_w": 30, "ceph_osd_op_w_in_bytes": 6e6,
+    "ceph_osd_op_w_latency_sum": 0.6, "ceph_osd_op_w_latency_count": 30, "ceph_osd_op_rw": 10,
+}  # fmt: skip
+
+
+def of_osds(**gateway: float) -> Measured:
+    """Return what counters of two OSDs say, each scraped of two members, with those of one gateway."""
+    series = [
+        counter(name, rate, ceph_daemon=osd, instance=instance)
+        for name, rate in OSD_COUNTERS.items()
+        for osd in ("osd.0", "osd.1")
+        for instance in ("a:9283", "b:9283")
+    ]
+    return measured(
+        Metrics.of([*series, *(counter(name, rate) for name, rate in gateway.items())]), CEPH, HostChoice(), 1
+    )
+
+
+def test_osds_are_the_store_without_gateways():
+    found = of_osds()
+    assert {op: each.rate_ops for op, each in found.ops.items()} == pytest.approx({"GET": 180, "PUT": 60})
+    assert {op: each.bytes_each for op, each in found.ops.items()} == pytest.approx({"GET": 1e5, "PUT": 2e5})
+    means_s = {op: each.latency_s.value for op, each in found.ops.items() if each.latency_s}
+    assert means_s == pytest.approx({"GET": 0.005, "PUT": 0.02})
+
+
+def test_osds_are_inside_of_a_store_with_gateways():
+    found = of_osds(ceph_rgw_get=60, ceph_rgw_get_b=6e6)
+    assert {op: each.rate_ops for op, each in found.ops.items()} == {"GET": 60}
+    assert found.ops["GET"].latency_s is None
+    figures = {each.name: (each.rate_ops, each.bytes_each, each.latency_s) for each in found.inner}
+    assert figures["OSD read"] == pytest.approx((180, 1e5, 0.005))
+    assert figures["OSD write"] == pytest.approx((60, 2e5, 0.02))
+    assert figures["OSD read and write"] == (20, None, None)
+    assert inner_grid(found).rows[0] == ["OSD read", "180", "3.00", "100 kB", "5.00 ms"]
 
 
 def test_a_workload_of_sizes_that_differ_and_rates_that_change():
