@@ -1,6 +1,6 @@
-"""Reads the pools, objects and buckets of a Ceph cluster, its services and options, and `ceph report`, which has most.
+"""Reads the pools and buckets of a Ceph cluster, its options, and `ceph report`, which has most.
 
-Formats: src/osd/osd_types.cc (pg_pool_t::dump), src/mon/PGMap.cc, src/rgw/driver/rados/rgw_bucket.cc (bucket stats),
+Formats: src/osd/osd_types.cc (pg_pool_t::dump), src/rgw/driver/rados/rgw_bucket.cc (bucket stats),
 src/mon/ConfigMonitor.cc (config dump).
 """
 
@@ -12,16 +12,16 @@ from typing import Any
 
 from models.ceph.mechanisms.redundancy import STRIPE_UNIT_BYTES
 from models.ceph.site.osds import metadata_facts
+from models.ceph.site.state import ROUGH, STATE, holdings
 from models.site.reader import Facts, Found, Reader, SiteFile
 from traces.spec.units import binary_size
 
 _REPLICATED, _ERASURE = 1, 3
-_ROUGH = frozenset({"objects", "stored-size"})
-_STRIPED = "RADOS objects are counted as objects, although those above 4 MiB are several"
 
 
-def _data_pool(pools: Iterable[Mapping[str, Any]], name: str) -> Mapping[str, Any] | None:
-    """Return the pool that the objects of buckets are in: by its name, or the largest one."""
+def _data_pool(pools: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Return the pool that the objects of buckets are in: by its name, or that with the most placement groups."""
+    name = "pool_name"
     named = [pool for pool in pools if str(pool[name]).endswith("buckets.data")]
     others = [pool for pool in pools if not re.search(r"\.mgr|health_metrics|\.index|\.meta|\.log|control", pool[name])]
     return max(named or others, key=lambda pool: pool.get("pg_num", 0), default=None)
@@ -33,7 +33,7 @@ def pool_facts(pools: Sequence[Mapping[str, Any]], profiles: Mapping[str, Mappin
     Raises:
         ValueError: there is no data pool.
     """
-    data = _data_pool(pools, "pool_name")
+    data = _data_pool(pools)
     if data is None:
         raise ValueError("it has no pool for data")
     facts: Facts = {"placement-groups": int(data["pg_num"])}
@@ -61,49 +61,6 @@ def read_pools(file: SiteFile) -> Found:
 def read_dump(file: SiteFile) -> Found:
     """Return what `ceph osd dump` says of pools."""
     return pool_facts(file.fields["pools"], file.fields.get("erasure_code_profiles", {}))
-
-
-def read_df(file: SiteFile) -> Found:
-    """Return what `ceph df detail` says of the data pool."""
-    data = _data_pool(file.fields["pools"], "name")
-    if data is None:
-        raise ValueError("it has no pool for data")
-    stats = data["stats"]
-    return _holdings(float(stats["objects"]), float(stats.get("stored", stats.get("bytes_used", 0))))
-
-
-def _holdings(objects: float, total_bytes: float) -> Found:
-    if not objects:
-        return Found({}, ("the cluster is empty",))
-    size = max(1, round(total_bytes / objects))
-    return Found({"objects": int(objects), "stored-size": f"{size}B"}, (_STRIPED,))
-
-
-def read_status(file: SiteFile) -> Found:
-    """Return what `ceph -s` says in JSON: gateways and objects."""
-    group = file.fields["pgmap"]
-    found = _holdings(float(group.get("num_objects", 0)), float(group.get("data_bytes", 0)))
-    daemons = file.fields.get("servicemap", {}).get("services", {}).get("rgw", {}).get("daemons", {})
-    gateways = len([name for name in daemons if name != "summary"])
-    return Found({**found.facts, **({"gateways": gateways} if gateways else {})}, found.notes)
-
-
-_COUNT = r"(\d+(?:\.\d+)?)\s*([kMGT]?) objects"
-_UNITS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_BYTES = {"B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40, "PiB": 50}
-
-
-def read_status_text(file: SiteFile) -> Found:
-    """Return what `ceph -s` says as text: gateways and objects."""
-    facts: Facts = {}
-    notes: tuple[str, ...] = ()
-    if match := re.search(rf"objects:\s+{_COUNT}, (\d+(?:\.\d+)?) (\w+)", file.text):
-        objects = float(match[1]) * _UNITS[match[2]]
-        found = _holdings(objects, float(match[3]) * 2 ** _BYTES[match[4]])
-        facts, notes = dict(found.facts), found.notes
-    if match := re.search(r"^\s*rgw:\s+(\d+) daemons? active", file.text, re.MULTILINE):
-        facts["gateways"] = int(match[1])
-    return Found(facts, notes)
 
 
 def read_config(file: SiteFile) -> Found:
@@ -160,12 +117,8 @@ def read_report(file: SiteFile) -> Found:
     osdmap = fields["osdmap"]
     pools = pool_facts(osdmap["pools"], osdmap.get("erasure_code_profiles", {}))
     total = (fields.get("pool_sum") or {}).get("stat_sum", {})
-    held = _holdings(float(total.get("num_objects", 0)), float(total.get("num_bytes", 0)))
+    held = holdings(float(total.get("num_objects", 0)), float(total.get("num_bytes", 0)))
     return Found({**osds.facts, **pools.facts, **held.facts}, (*osds.notes, *pools.notes, *held.notes))
-
-
-def _is_status(file: SiteFile) -> bool:
-    return isinstance(file.fields.get("pgmap"), Mapping) and "osdmap" in file.fields
 
 
 READERS = (
@@ -173,17 +126,10 @@ READERS = (
         "ceph report",
         lambda file: isinstance(file.fields.get("osdmap"), Mapping) and "osd_metadata" in file.fields,
         read_report,
-        _ROUGH,
+        ROUGH,
     ),
-    Reader("ceph -s -f json", _is_status, read_status, _ROUGH),
-    Reader(
-        "ceph -s",
-        lambda file: bool(re.search(r"^\s+health: HEALTH_", file.text, re.MULTILINE)) and "services:" in file.text,
-        read_status_text,
-        _ROUGH,
-    ),
+    *STATE,
     Reader("ceph osd dump -f json", lambda file: "erasure_code_profiles" in file.fields, read_dump),
-    Reader("ceph df detail -f json", lambda file: {"stats", "pools"} <= file.fields.keys(), read_df, _ROUGH),
     Reader(
         "ceph osd pool ls detail -f json",
         lambda file: any({"pool_name", "pg_num"} <= each.keys() for each in file.items),

@@ -1,8 +1,11 @@
 """Output of commands in public issues and documents, with their numbers and structure only, compared by hand.
 
-Sources: ceph/ceph pull request 26764, red-hat-storage/ocs-operator 4163, rook/rook 14435 and 6061, TheJJ/ceph-balancer
-issue 22; minio/mc 4918, 4162, 3284 and 4448, minio/minio 8096; and installation notes with `ceph osd tree` of Jewel and
-Mimic. Names are replaced, and hosts of large clusters left out.
+Sources: ceph/ceph pull request 26764, red-hat-storage/ocs-operator 4163, rook/rook 14435, 6061, 9268 and 14058,
+TheJJ/ceph-balancer issue 22, HeinleinSupport/check_mk_extensions 25, att/netarbiter 5, carmstrong/multinode-ceph-vagrant
+21, red-hat-storage/cephci 3483, Crapworks/ceph-dash 63, rochaporto/collectd-ceph 4, ceph/cephmetrics 104,
+akash-network/support 97, IBM's documentation of Storage Ceph 5 (usage statistics); minio/mc 4918, 4162, 3284 and 4448,
+minio/minio 8096; and installation notes with `ceph osd tree` of Jewel and Mimic. Names are replaced, and hosts of large
+clusters left out.
 """
 
 from __future__ import annotations
@@ -32,6 +35,19 @@ CASES: list[tuple[str, str, dict[str, Any], list[str]]] = [
     ("osd-df-tree-reef", "ceph osd df tree", {"hosts": 2, "drives": 1, "drive.capacity": "550GB"}, ["class ssd"]),
     ("osd-df-tree-large", "ceph osd df tree",
      {"hosts": 1, "drives": 4, "drive": "hdd-7k2", "drive.capacity": "8026GB"}, ["86 to 86 % full"]),
+    ("status-luminous", "ceph -s", {"objects": 3_816_000, "stored-size": "4098002B", "gateways": None},
+     ["RADOS objects"]),
+    ("status-luminous-degraded", "ceph -s", {"objects": 59, "stored-size": "2417057B"}, ["RADOS objects"]),
+    ("status-empty", "ceph -s", {"objects": None, "stored-size": None}, ["the cluster is empty"]),
+    ("status-reef", "ceph -s", {"objects": 443_490, "stored-size": "970869B", "gateways": None}, ["RADOS objects"]),
+    ("status-gateways", "ceph -s", {"objects": 1120, "stored-size": "2780224B", "gateways": 2}, ["RADOS objects"]),
+    ("status-octopus", "ceph -s -f json", {"objects": 19_552, "stored-size": "4043981B"}, ["RADOS objects"]),
+    ("status-reef-json", "ceph -s -f json", {"objects": 2_937_887, "stored-size": "4164339B"}, ["RADOS objects"]),
+    ("df-emperor", "ceph df detail -f json", {"objects": 9, "stored-size": "2545440B"}, ["in the pool images"]),
+    ("df-jewel", "ceph df detail", {"objects": 49_996_056, "stored-size": "1390992B"}, ["in the pool data"]),
+    ("df-quincy", "ceph df detail", {"objects": 135_450, "stored-size": "3892265B"}, ["in the pool pool-a"]),
+    ("df-gateways", "ceph df detail", {"objects": 3, "stored-size": "275456B"},
+     ["in the pool default.rgw.buckets.data", "more bytes are in source-ecpool-86"]),
     ("mc-info-one", "mc admin info",
      {"hosts": 1, "drives": 4, "set-size": 4, "parity": 2, "release": "2024-04-15", "objects": 5498}, []),
     ("mc-info-pools", "mc admin info",
@@ -70,3 +86,30 @@ def test_text_without_indentation_has_its_hosts(tmp_path):
     path.write_text("\n".join(lines))
     (read,) = read_files([path], ALL)
     assert (read.found.facts["hosts"], read.found.facts["drives"]) == (3, 1)
+
+
+DETAIL = """\
+--- POOLS ---
+POOL                ID  PGS   STORED   (DATA)  (OMAP)  OBJECTS     USED   (DATA)  (OMAP)  %USED  MAX AVAIL  QUOTA OBJECTS  QUOTA BYTES  DIRTY  USED COMPR  UNDER COMPR
+.mgr                 1    1  449 KiB  449 KiB     0 B        2  1.3 MiB  1.3 MiB     0 B      0     32 GiB            N/A          N/A    N/A         0 B          0 B
+rgw.buckets.data     2   32  2.0 TiB  2.0 TiB     0 B    1.50M  6.0 TiB  6.0 TiB     0 B  12.00     32 GiB            N/A          N/A    N/A         0 B          0 B
+"""  # noqa: E501  # columns of Pacific (src/mon/PGMap.cc, PGMapDigest::dump_pool_stats_full)
+
+
+def test_the_columns_of_detail(tmp_path):
+    path = tmp_path / "df.txt"
+    path.write_text(DETAIL)
+    (read,) = read_files([path], ALL)
+    assert read.found.facts == {"objects": 1_500_000, "stored-size": f"{round(2 * 2**40 / 1.5e6)}B"}
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [("data 1 64", "its pool data has 3 columns instead of 6"), ("data 1 x 0 1 5", "'x' is no size"),
+     ("data 1 5G 0 1G many", "'many' is no number of objects")],
+)  # fmt: skip
+def test_a_broken_table_is_refused(tmp_path, line, why):
+    path = tmp_path / "df.txt"
+    path.write_text(f"POOLS:\n    NAME ID USED %USED MAX AVAIL OBJECTS\n    {line}\n")
+    with pytest.raises(InputError, match=why):
+        read_files([path], ALL)
