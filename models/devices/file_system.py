@@ -5,7 +5,9 @@ Che's approximation (Che, Tung and Wang, IEEE JSAC 20(7), 2002) a block is found
 looked up within a time that is the same for all; it follows from the size of the memory. Objects are looked up equally
 often. XFS writes a changed block back within 30 s, all of them in the order of their places, so neighbours are one
 access. Sizes are those of XFS with inodes of 512 bytes and blocks of 4 KiB, and of the slabs of Linux 6.18.
-benchmarks/file_system_accesses.csv has counts of accesses that these formulas were compared with.
+benchmarks/file_system_accesses.csv has counts of accesses that these formulas were compared with: of 240,000 to 410,000
+objects, the first look-up of one of MinIO's read 3.66 blocks of metadata (formula: 3.67), and each PUT caused 0.55 to
+0.65 accesses that wrote blocks back (0.55).
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 
 A cache is simulated exactly as LRU by bytes, or has a hit ratio by its size, for a workload whose keys do not have the
 locality of the real ones. A store's compiler gives requests that hit a route of their own, without visits to what is
-behind the cache.
+behind the cache. The order is that of arrival (of the rows in a closed loop): a request that overtakes another one in a
+queue does not change what is cached, and a GET that arrives while the same object is being read is a hit at once. Equal
+caches with different objects, such as those of OSDs, act as one of their total size.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Fit a workload to a trace, such that generated traces have similar characteristics."""
+"""Fit a workload to a trace, such that generated traces have similar characteristics.
+
+Not fitted: phases in which other objects or sizes are requested than at other times, for which only the reuse distances
+are right, not the bytes between two requests; correlations between operations of different objects; sizes that change
+when an object is overwritten.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ A chunk that is larger than the free extents is divided among several of them, e
 hard disk to write and to read. Allocators take freed extents even on drives with much unused space: ceph pull requests
 45755 (first fit given up after 100 extents on a mostly empty drive) and 60870 (objects of different sizes are deleted,
 larger ones then need several accesses); the free space of the hybrid allocator's benchmark is 0.92 fragmented (52489).
+They come back to freed space only at the end of the drive, so accesses seek over more of it. Of 1 KB to 256 KB on 4+2,
+free extents of 20 KiB, the mean chunk, give 0.9 of the published throughput after a day, 10 KiB half of it.
 """
 
 from __future__ import annotations

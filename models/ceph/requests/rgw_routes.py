@@ -1,8 +1,9 @@
 """The routes of requests through a Ceph cluster.
 
 A PUT prepares its entry in the bucket index shard, writes the RADOS object, and sends the response; the entry is
-completed afterwards (ceph doc/dev/radosgw/bucket_index.rst). A GET does not use the index. The stripes of larger
-objects are sub-requests (`stripes`).
+completed afterwards (ceph doc/dev/radosgw/bucket_index.rst). A DELETE does the same without bytes; the tail is garbage,
+removed after the response. A GET does not use the index, and a HEAD only the primary of the head. A LIST asks all index
+shards of the bucket for their parts of a page. The stripes of larger objects are sub-requests (`stripes`).
 """
 
 from __future__ import annotations

@@ -5,6 +5,10 @@ node (its *coordinator*) is any of the cluster. A lock goes to all nodes of the 
 metadata of all drives, and all writes. An object's first block is received before any of it is written, and read before
 any of it is sent; the bytes of later blocks pass links, cores and drives at the same time.
 
+With four processes on one host, a PUT of 4 KiB makes 21 calls, a GET 9; the read lock that a PUT releases without
+waiting then refused the write lock of a third to a half of them, as measured. A GET of 1 MiB by one client took less
+time than its CPU time: the cores of both sides work on later bytes at the same time, if a spec has times of both.
+
 Stages that take no time are left out.
 """
 
