@@ -35,7 +35,8 @@ FRAME_PAYLOAD = 1448 / 1514
 _REQUESTS = 300  # simulated in each step of the calibration
 _CPU_WEIGHT = 0.3  # of the CPU times, which are less certain than latencies
 _PATH_BYTES = 4096  # of the light configurations
-_VARIES = {"kind": "gamma", "cv": 1.0}  # assumed: equal times would keep the clients of a closed loop in step
+# Assumed: equal times would keep clients of a closed loop in step (PUT-4KiB-c4: 52 op/s, with these 74, measured 71).
+_VARIES = {"kind": "gamma", "cv": 1.0}
 _ROUNDS = 2  # of simulations until the fraction of refused locks and the load agree
 
 

@@ -1,6 +1,6 @@
 """Predicted next to measured for the loads of a MinIO in boxes, as a table.
 
-    python benchmarks/box/minio_box_table.py RUNS [--forms '4x2-*'] [--seeds N] [--out docs/minio-box.md] [--specs DIR]
+    python benchmarks/box/minio_box_table.py RUNS [--forms '4x2-*'] [--seeds N] [--csv FILE] [--out FILE] [--specs DIR]
 
 RUNS has a folder for each box, with the Runs of `tailcast lab campaign examples/campaigns/minio-box.yaml`:
 ``RUNS/BOX/LOAD/REPEAT``. The spec of each form and shape
@@ -14,6 +14,7 @@ nothing. Rows in which the store and its client used half of the CPU or more are
 from __future__ import annotations
 
 import argparse
+import csv
 import fnmatch
 import json
 import statistics
@@ -114,6 +115,8 @@ def main() -> int:
             (given.specs / f"{box.name}.yaml").write_text(
                 yaml.safe_dump(spec_data(box.run, box.cpu, box.refused), sort_keys=False)
             )
+    if given.csv:
+        _write_csv(given.csv, rows)
     if given.json:
         given.json.write_text(json.dumps([to_json(row) for row in rows], indent=1))
     return 0
@@ -126,8 +129,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--cells", default="*", help="configurations, such as 'GET-*' (default: all)")
     parser.add_argument("--light", action="store_true", help="also show the configurations of the calibration")
     parser.add_argument("--seeds", type=int, default=3, help="simulations per configuration (default: %(default)s)")
-    parser.add_argument("--out", type=Path, help="file for the page (default: none)")
+    parser.add_argument("--out", type=Path, help="file for the tables in Markdown (default: none)")
     parser.add_argument("--specs", type=Path, help="folder for the spec of each form and shape (default: none)")
+    parser.add_argument("--csv", type=Path, help="file for the rows as in minio_box.csv (default: none)")
     parser.add_argument("--json", type=Path, help="file for the rows as JSON (default: none)")
     parser.add_argument("--verbose", action="store_true", help="print each row as soon as it is known")
     return parser.parse_args()
@@ -212,6 +216,10 @@ def report(rows: Sequence[Row], boxes: Sequence[Box]) -> str:
 
 
 _TITLES = {"throughput": "throughput", "p50": "p50", "tail": "p99 or p95", "w1": "Wasserstein distance / mean"}
+_COLUMNS = (
+    "box", "configuration", "calibrated", "op", "requests", "cpu_percent", "ops_per_s", "predicted_ops_per_s",
+    "p50_ms", "predicted_p50_ms", "tail", "tail_ms", "predicted_tail_ms",
+)  # fmt: skip
 _HEAD = (
     "| configuration | op | requests | CPU | op/s | predicted | p50 ms | predicted | tail | ms | predicted "
     "| error of op/s, p50, tail, W1 | repetitions differ |",
@@ -237,6 +245,23 @@ def _ms(seconds: float | None) -> str:
 
 def _percent(errors: dict[str, float]) -> str:
     return " / ".join(f"{errors[name]:.0%}" if name in errors else "-" for name in AIMS) if errors else ""
+
+
+def _write_csv(path: Path, rows: Sequence[Row]) -> None:
+    """Write a line for each row, with errors in percent."""
+    figures = [f"{of}_{name}_percent" for of in ("error", "repetitions") for name in ("ops", "p50", "tail", "w1")]
+    with path.open("w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow([*_COLUMNS, *figures])
+        for row in rows:
+            measured, predicted = row.measured, row.predicted
+            tail = [f"p{100 * row.tail:.0f}", _ms(measured.tail), _ms(predicted.tail)] if row.tail else ["", "", ""]
+            light, busy = "yes" if row.cell in LIGHT else "no", f"{100 * row.busy:.0f}"
+            rates = [f"{measured.throughput:.1f}", f"{predicted.throughput:.1f}"]
+            found = [of.get(name) for of in (row.errors, row.repeatability) for name in AIMS]
+            percents = ["" if each is None else f"{100 * each:.0f}" for each in found]
+            medians = [_ms(measured.p50), _ms(predicted.p50)]
+            table.writerow([row.box, row.cell, light, row.op, row.requests, busy, *rates, *medians, *tail, *percents])
 
 
 def _show(rows: Sequence[Row], verbose: bool) -> None:

