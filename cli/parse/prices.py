@@ -19,7 +19,7 @@ NONE = "none"
 Described = TypeVar("Described", bound=DescribedSpec)
 
 
-def catalogue_of(option: str) -> str | dict[str, Any] | None:
+def catalogue_of(option: str) -> str | Mapping[str, Any] | None:
     """Return the catalogue that an option names, as a spec has it; None: none.
 
     Raises:
@@ -68,7 +68,7 @@ def _has_prices(data: Mapping[str, Any]) -> bool:
     return data.get("prices") is not None or (isinstance(below, Mapping) and _has_prices(below))
 
 
-def _with_catalogue(data: Mapping[str, Any], catalogue: str | dict[str, Any]) -> dict[str, Any]:
+def _with_catalogue(data: Mapping[str, Any], catalogue: str | Mapping[str, Any]) -> Mapping[str, Any]:
     given, below = data.get("prices"), data.get(BELOW)
     found = {**data, "prices": {"catalogue": catalogue, **(given if isinstance(given, Mapping) else {})}}
     return {**found, BELOW: _with_catalogue(below, catalogue)} if isinstance(below, Mapping) else found
