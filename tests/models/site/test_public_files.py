@@ -1,8 +1,8 @@
 """Output of commands in public issues and documents, with their numbers and structure only, compared by hand.
 
 Sources: ceph/ceph pull request 26764, red-hat-storage/ocs-operator 4163, rook/rook 14435, 6061, 9268 and 14058,
-TheJJ/ceph-balancer issue 22, HeinleinSupport/check_mk_extensions 25, att/netarbiter 5, carmstrong/multinode-ceph-vagrant
-21, red-hat-storage/cephci 3483, Crapworks/ceph-dash 63, rochaporto/collectd-ceph 4, ceph/cephmetrics 104,
+TheJJ/ceph-balancer issue 22, HeinleinSupport/check_mk_extensions 25, att/netarbiter 5, red-hat-storage/cephci 3483,
+carmstrong/multinode-ceph-vagrant 21, Crapworks/ceph-dash 63, rochaporto/collectd-ceph 4, ceph/cephmetrics 104,
 akash-network/support 97, IBM's documentation of Storage Ceph 5 (usage statistics); minio/mc 4918, 4162, 3284 and 4448,
 minio/minio 8096; and installation notes with `ceph osd tree` of Jewel and Mimic. Names are replaced, and hosts of large
 clusters left out.
