@@ -127,7 +127,7 @@ def _slump(run: Run) -> Slump | None:
     """Return the longest slump; None: there is none, or phases with different rates hide it."""
     assert run.trace is not None
     has_phases = len(run.trace) > 0 and bool(run.trace.phase[-1] != run.trace.phase[0])
-    return None if has_phases else slump_of(run.column("end_s"))
+    return None if has_phases else slump_of(run.column("end_s"), run.trace.pacing.clients)
 
 
 def _outcomes(run: Run, subject: str) -> OpOutcomes:

@@ -64,14 +64,16 @@ class Slump:
     served_ops: float
 
 
-def slump_of(end_s: Floats) -> Slump | None:
+def slump_of(end_s: Floats, clients: int) -> Slump | None:
     """Return the longest slump of a closed loop; None: there is none.
 
     In a slump the responses are less than half of the median of equal parts of the run, and by more than chance
-    explains. The first and the last part do not count: clients begin there, and end.
+    explains. The time in which each client usually gets two responses does not count at the start, where all begin at
+    the same time and their requests obstruct each other; nor does the last part, where they end.
 
     Args:
         end_s: times of responses, in any order, shape (requests,).
+        clients: number of clients.
     """
     parts = min(len(end_s) // _OF_A_PART, _MOST_PARTS)
     if parts < STRETCHES:
@@ -80,7 +82,7 @@ def slump_of(end_s: Floats) -> Slump | None:
     counts = np.histogram(end_s, parts, (0.0, part_s * parts))[0].astype(np.float64)
     usual = float(np.median(counts))
     few = counts < min(usual / _LOW, usual - _DEVIATIONS * math.sqrt(usual))
-    few[0] = few[-1] = False
+    few[: max(1, math.ceil(2 * clients / max(usual, 1.0)))] = few[-1] = False
     edges = np.flatnonzero(np.diff(np.concatenate([[False], few, [False]]).astype(np.int8)))
     begins, ends = edges[::2], edges[1::2]
     if not len(begins) or (ends - begins).max() < parts / (2 * STRETCHES):

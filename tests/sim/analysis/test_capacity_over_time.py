@@ -171,10 +171,18 @@ def test_the_pool_without_idle_tokens_saturates_first() -> None:
 
 def test_a_slump_is_where_far_fewer_responses_come() -> None:
     end_s = np.concatenate([np.arange(0, 40, 0.01), np.arange(40, 50, 0.1), np.arange(50, 100, 0.01)])
-    found = slump_of(end_s)
+    found = slump_of(end_s, 4)
     assert found is not None
     assert (found.start_s, found.end_s) == pytest.approx((40, 50), abs=1)
     assert found.served_ops == pytest.approx(10, abs=6)  # parts at its ends have others
-    assert slump_of(np.arange(0, 100, 0.01)) is None
-    assert slump_of(end_s[:500]) is None  # too few to tell
-    assert slump_of(np.random.default_rng(1).uniform(0, 100, 10_000)) is None
+    assert slump_of(np.arange(0, 100, 0.01), 4) is None
+    assert slump_of(end_s[:500], 4) is None  # too few to tell
+    assert slump_of(np.random.default_rng(1).uniform(0, 100, 10_000), 4) is None
+
+
+def test_the_first_responses_of_many_clients_are_no_slump():
+    """All begin at the same time, so nothing ends until nearly all requests of the first round are served."""
+    rounds = np.concatenate([np.linspace(0.9, 1.0, 1000), np.arange(1.0, 20.0, 0.001)])
+    assert slump_of(rounds, 1000) is None
+    found = slump_of(rounds, 4)
+    assert found is not None and found.start_s == pytest.approx(0.1, abs=0.05)
