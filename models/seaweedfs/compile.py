@@ -18,11 +18,11 @@ from models.network.network import Network
 from models.network.placement import containers_of
 from models.seaweedfs.faults import epochs_of
 from models.seaweedfs.places import Places, Stations
-from models.seaweedfs.routes import Kind, Routes
+from models.seaweedfs.routes import READ_AT_ONCE_BYTES, Kind, Routes
 from models.seaweedfs.spec import SeaweedSpec
 from models.shared.background import with_background
 from models.shared.epochs import all_well
-from traces.operations import DELETE, GET, OPS, S3
+from traces.operations import DELETE, GET, OPS, PUT, S3
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
 
@@ -54,6 +54,8 @@ def compile(spec: SeaweedSpec, trace: Trace, waiting: float | None = None) -> tu
 def hdd_queue_of(spec: SeaweedSpec, trace: Trace) -> HddQueue:
     """Return the queues of the hard disks: clients wait for reads, unless writes are synced."""
     reads = np.where(trace.op == GET, 1 - spec.hosts.page_cache.hit_ratio, 0.0)
+    if spec.drives.direct:
+        reads += (trace.op == PUT) * spec.volumes.copies
     return hdd_queue([spec.drives], trace, reads, spec.total_drives)
 
 
@@ -65,6 +67,7 @@ def _kinds(spec: SeaweedSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int3
     several = has_chunks & (moved > spec.volumes.chunk_size)
     coded = reads & (uniforms(0, stream_id("seaweedfs/coded"), 0, len(op)) < spec.volumes.erasure.fraction)
     cached = reads & ~coded & (uniforms(0, stream_id("seaweedfs/cached"), 0, len(op)) < spec.hosts.page_cache.hit_ratio)
+    paged = reads & ~cached & ~coded & spec.drives.direct & (moved > READ_AT_ONCE_BYTES)
     return kinds_of_rows(
-        [op, several, cached, coded], lambda code, *flags: Kind(OPS[code], *map(bool, flags)), map(Kind, S3)
+        [op, several, cached, coded, paged], lambda code, *flags: Kind(OPS[code], *map(bool, flags)), map(Kind, S3)
     )

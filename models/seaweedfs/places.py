@@ -184,13 +184,13 @@ class Places:
 
     def _volume(self, volume: int, host: int) -> int:
         """Return the lock of a volume's copy on a host, which is added if it is not there."""
-        if not self.spec.volumes.append.takes_time:
+        direct = self.spec.drives.direct
+        if not (direct or self.spec.volumes.append.takes_time):
             return self.stations.nowhere
         if (volume, host) not in self.volume:
-            name = f"host {host} volume {volume}"
-            self.volume[volume, host] = self.stations.add(
-                Station(name, "volume", Discipline.FIFO, indices=(host, volume))
-            )
+            name, place = f"host {host} volume {volume}", (host, volume)
+            discipline = Discipline.POOL if direct else Discipline.FIFO
+            self.volume[volume, host] = self.stations.add(Station(name, "volume", discipline, indices=place))
         return self.volume[volume, host]
 
     def _read(self, number: int, gateway: int, epoch: Epoch) -> tuple[int, list[int]]:

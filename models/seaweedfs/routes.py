@@ -30,9 +30,11 @@ from models.shared.steps import (
     delay,
     detached,
     fan_out,
+    hold,
     in_series,
     instant,
     joined,
+    pipelined,
     round_trip,
     send,
     starts,
@@ -41,8 +43,15 @@ from models.shared.steps import (
 )
 from traces.operations import Op
 
+NEEDLE_BYTES = 48
+"""Of a chunk's header, checksum and padding; an entry of the index follows by itself (measured)."""
 CHUNKS_AT_ONCE = 4
 """Chunks of a request in progress, for writes and for reads that are ahead."""
+READ_AT_ONCE_BYTES = (1 << 20) - NEEDLE_BYTES
+"""Largest chunk that is read by one call; of others, the header is read by two, and then 1 MiB at a time (measured)."""
+HEADER_READS = 2
+DIRECT_BYTES = 1 << 20
+"""Largest access of a direct drive, as the kernel splits the calls of a FUSE file system."""
 HEADER_LIMIT_S = 30.0
 """How long a read waits for the header of a response, before it goes to another copy."""
 
@@ -55,17 +64,20 @@ class Kind:
         several: whether the object has several chunks.
         cached: whether the page caches have the chunks of a GET.
         coded: whether its volume is erasure coded.
+        paged: whether a direct drive reads a chunk by several calls.
     """
 
     op: Op
     several: bool = False
     cached: bool = False
     coded: bool = False
+    paged: bool = False
 
     @property
     def variant(self) -> str:
         """That of the route."""
-        return words("in chunks" * self.several, "cached" * self.cached, "erasure coded" * self.coded)
+        coded, paged = "erasure coded" * self.coded, "paged" * self.paged
+        return words("in chunks" * self.several, "cached" * self.cached, coded, paged)
 
 
 class Routes:
@@ -127,7 +139,7 @@ class Routes:
         """The transfer of an object's chunks: of one, or of several, four of them at the same time."""
         if not kind.several:
             return stages
-        variant = words("cached" * kind.cached, "erasure coded" * kind.coded, "chunk")
+        variant = words("cached" * kind.cached, "erasure coded" * kind.coded, "paged" * kind.paged, "chunk")
         route = self._started.add(Route(kind.op, stages, variant=variant))
         return in_series(chunked(
             self.stations.latency, self.volumes.chunk_size, route, parallel=CHUNKS_AT_ONCE, own_keys=False,
@@ -167,18 +179,35 @@ class Routes:
         """A chunk is received, and sent to all copies of its volume, which are all waited for."""
         received = self.clients.transfer("up") + send(self.gateway, self.head("in"))
         received += use(self.head("cpu"), self.spec.gateway_cpu("PUT").of_bytes)
-        written = fan_out([self._written(at) for at in self._copies], wait_for=self.spec.protection.write_quorum)
-        back = () if self.volumes.fsync else detached(self.stations.latency, map(self._written_back, self._copies))
-        return in_series(received, self._assigned()) + written + back
+        # Bytes are on the link of the gateway and on that of the server at the same time; all copies are waited for.
+        arriving = (self._called(at) + send(self.wire, at("in")) for at in self._copies)
+        written = fan_out([*map(self._written, self._copies), *(each for each in arriving if self.spec.hosts.nic)])
+        waited = self.volumes.fsync or self.drives.direct
+        back = () if waited else detached(self.stations.latency, map(self._written_back, self._copies))
+        return fan_out(pipelined(received)) + in_series(self._assigned()) + written + back
 
     def _written(self, at: Server) -> Step:
         """A copy: the chunk is sent, and appended to the page cache of its server, or synced with others that wait."""
-        step = self._called(at) + send(self.gateway, self.head("out")) + send(self.wire, at("in"))
-        step += visit(at("cpu"), self.spec.hosts.cpu_demand("PUT")) + append(at("volume"), self._appended)
+        step = self._called(at) + send(self.gateway, self.head("out"))
+        step += visit(at("cpu"), self.spec.hosts.cpu_demand("PUT")) + self._append(at)
         if self.volumes.fsync:
-            write = self.drives.write or NOTHING
-            step += access(at("drive"), write) + commit(at("journal"), self.drives.sync or NOTHING)
+            written = () if self.drives.direct else access(at("drive"), self.drives.write or NOTHING)
+            step += written + commit(at("journal"), self.drives.sync or NOTHING)
         return step
+
+    def _append(self, at: Server, tombstone: bool = False) -> Step:
+        """The append of a chunk and of its entry of the index, for which the volume is locked."""
+        if not self.drives.direct:
+            return append(at("volume"), self._appended, tombstone=tombstone)
+        write = self.drives.write or NOTHING
+        entry = access(at("drive"), write.without_bytes)
+        data = entry if tombstone else self._accesses(at, "PUT", write, READ_AT_ONCE_BYTES)
+        return hold(at("volume"), use(self.stations.latency, self._appended.without_bytes), data, entry)
+
+    def _accesses(self, at: Server, op: Op, demand: ServiceDemand, largest_bytes: int) -> Step:
+        """Accesses of a direct drive to a chunk, one after the other."""
+        route = self._started.add(Route(op, in_series(access(at("drive"), demand)), variant="access"))
+        return chunked(self.stations.latency, largest_bytes, route, parallel=1, own_keys=False, keeps=())
 
     @property
     def _appended(self) -> ServiceDemand:
@@ -189,7 +218,7 @@ class Routes:
 
     def _tombstone(self, at: Server) -> Step:
         work = visit(at("cpu"), self.spec.hosts.cpu_demand("DELETE").without_bytes)
-        return self._called(at) + work + append(at("volume"), self._appended, tombstone=True) + self._vacuumed(at)
+        return self._called(at) + work + self._append(at, tombstone=True) + self._vacuumed(at)
 
     def _vacuumed(self, at: Server) -> Step:
         """The copy of a volume without its garbage, in proportion to what is deleted.
@@ -208,15 +237,18 @@ class Routes:
             late = delay(at("late"), HEADER_LIMIT_S) or instant(self.stations.latency)
             waited = [check(at("hung")), late] if any(f.kind == "host_hung" for f in self.spec.faults) else []
             stages = in_series(check(self.head("reads"))) + (fan_out(waited, wait_for=1) if waited else ())
-        begun = delay(at("way"), 2 * self.spec.hosts.internode.latency) + self._server(at, kind.cached)
-        return stages + in_series(begun, delivers=True) + in_series(self._sent(at))
+        begun = delay(at("way"), 2 * self.spec.hosts.internode.latency) + self._server(at, kind.cached, kind.paged)
+        return stages + in_series(begun, delivers=True) + self._sent(at)
 
-    def _server(self, at: Server, cached: bool) -> Step:
+    def _server(self, at: Server, cached: bool, paged: bool = False) -> Step:
         work = visit(at("cpu"), self.spec.hosts.cpu_demand("GET"))
         if cached:
             return work
-        latency = use(self.stations.drive_latency, self.drives.read_latency)
-        return work + access(at("drive"), self.drives.read or NOTHING, latency)
+        read, latency = self.drives.read or NOTHING, use(self.stations.drive_latency, self.drives.read_latency)
+        if paged:
+            header = access(at("drive"), read.without_bytes, latency, times=HEADER_READS)
+            return work + header + self._accesses(at, "GET", read, DIRECT_BYTES)
+        return work + access(at("drive"), read, latency)
 
     def _coded(self) -> Stages:
         """A chunk of an erasure-coded volume: of its shard, or rebuilt from all others that are left."""
@@ -228,13 +260,15 @@ class Routes:
             delay(at("way"), hop_s) + use(at("drive"), index) + self._server(at, False) + send(self.wire, at("out"))
             for at in shards
         ]
-        sent = use(self.head("cpu"), self.spec.gateway_cpu("GET").of_bytes) + send(self.gateway, self.head("out"))
-        return fan_out(branches, delivers=True) + in_series(sent + self.clients.transfer("down"))
+        return fan_out(branches, delivers=True) + self._passed_on()
 
-    def _sent(self, at: Server) -> Step:
+    def _sent(self, at: Server) -> Stages:
+        """A chunk on its way to the gateway, which has all of it before it passes it on."""
+        return in_series(send(self.wire, at("out"))) + self._passed_on()
+
+    def _passed_on(self) -> Stages:
         work = use(self.head("cpu"), self.spec.gateway_cpu("GET").of_bytes)
-        moved = send(self.wire, at("out")) + work + send(self.gateway, self.head("out"))
-        return moved + self.clients.transfer("down")
+        return fan_out(pipelined(work + send(self.gateway, self.head("out")) + self.clients.transfer("down")))
 
     # Calls.
 

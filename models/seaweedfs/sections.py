@@ -8,7 +8,7 @@ from pydantic import Field
 
 from models.devices.presets import PRESETS_OF, PresetSection, listed
 from models.devices.processors import BARE_COUNT, Cores
-from models.hosts.sections import BufferedDrives, Gateways, ServerHosts, buffered_drive_presets
+from models.hosts.sections import DirectDrives, Gateways, ServerHosts, buffered_drive_presets
 from models.network.service_demand import NOTHING, Demand, ServiceDemand
 from models.seaweedfs import presets
 from traces.spec.field_notes import Basis
@@ -35,7 +35,7 @@ class VolumeHosts(ServerHosts):
     """The hosts, with a volume server each."""
 
 
-class Drives(BufferedDrives):
+class Drives(DirectDrives):
     """The drives of each host, with volumes."""
 
 

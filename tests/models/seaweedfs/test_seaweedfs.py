@@ -74,6 +74,42 @@ def test_a_put_waits_for_all_copies_and_for_no_drive(copies):
     assert took_s(spec).mean() == pytest.approx(slowest_s, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("op", "size", "accesses"),
+    [
+        *[
+            ("PUT", "4KiB", 2),
+            ("PUT", "1000KiB", 2),
+            ("PUT", "1MiB", 3),
+            ("PUT", "4MiB", 6),
+        ],  # data, entry of the index
+        *[("GET", "4KiB", 1), ("GET", "1000KiB", 1), ("GET", "1MiB", 3), ("GET", "4MiB", 6)],  # the header by two
+    ],
+)
+def test_calls_that_reach_a_direct_drive_are_waited_for(op, size, accesses):
+    drives = {"direct": True, "read": "5ms", "write": "5ms"}
+    spec = alone(op, size, drives=drives, hosts={"count": 3}, volumes={"copies": 3})
+    assert took_s(spec).mean() == pytest.approx(accesses * 5e-3, rel=0.01)
+
+
+def test_a_volume_is_locked_while_a_direct_drive_writes():
+    hosts, drives = {"count": 1}, {"direct": True, "read": "5ms", "write": "5ms", "queue_depth": 64}
+    ends = [
+        run(alone("PUT", "4KiB", operations=600, clients=40, hosts=hosts, drives=drives, volumes={"writable": n}))[0]
+        for n in (1, 4)
+    ]
+    assert ends[0].end_s.max() == pytest.approx(600 * 0.01, rel=0.05), "one after the other"
+    assert ends[1].end_s.max() < 0.4 * ends[0].end_s.max()
+
+
+def test_a_gateway_has_all_of_a_chunk_before_it_sends_it_on():
+    one = {"count": 1, "collocated": False, "nic": "10MB/s"}
+    nics = {"hosts": {"count": 3, "nic": "10MB/s"}, "gateways": one, "client": {"nic": "10MB/s"}}
+    link_s, volumes = (1 << 20) / 10e6, {"copies": 3}
+    assert took_s(alone("GET", "1MiB", volumes=volumes, **nics)).mean() == pytest.approx(2 * link_s, rel=0.01)
+    assert took_s(alone("PUT", "1MiB", volumes=volumes, **nics)).mean() == pytest.approx(4 * link_s, rel=0.01)
+
+
 def test_chunks_of_an_object_are_written_four_at_a_time():
     hosts = {"count": 4, "cores": 64, "cpu": {"PUT": 1e-2}}
     many = {"copies": 1, "writable": 8}
@@ -162,6 +198,10 @@ def test_deleted_bytes_are_vacuumed():
     (
         "workload.duration=1s", "faults=[{kind: host_down, host: 2, at: 0.5s}]", "balance=proxy",
         "filer.store.synced=true",
+    ),
+    (
+        "workload.duration=0.2s", "drives.direct=true", "workload.object_size=2MiB",
+        "workload.mix={PUT: 2, GET: 2, DELETE: 1}",
     ),
 ])  # fmt: skip
 def test_both_engines_agree(changes):
