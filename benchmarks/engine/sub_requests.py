@@ -5,6 +5,9 @@
 Requests of 64 sub-requests each, at most 16 of them in progress, at 64 servers that are 60 % busy; and one request
 whose sub-requests are all in progress at the same time. Times are the least of three runs. Memory is the peak of a
 process of its own, less that of the same process with one sub-request (Linux).
+
+A million of each: 0.21 us of CPU time for a request as for a sub-request if few are in progress, 1.2 us and 390 bytes
+if all are.
 """
 
 from __future__ import annotations
