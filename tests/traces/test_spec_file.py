@@ -84,6 +84,7 @@ def test_override_makes_a_new_mapping() -> None:
         ("a.list.1.x=3", "a.list is a list; allowed are the indices 0 to 0"),
         ("a.list.x=3", "allowed are the indices 0 to 0"),
         ("a.b=[3", "a.b: line 1: broken YAML"),
+        ("a.b={GET:70, PUT: 30}", "a.b: line 1: GET:70: a space is missing; write GET: 70"),
     ],
 )
 def test_a_bad_override_is_refused(assignment: str, words: str) -> None:

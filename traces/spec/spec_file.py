@@ -105,6 +105,7 @@ def _loaded(text: str, source: str, kind: type[Any]) -> Any:
         node = loader.get_single_node()
         if _expanded(node, {}) > _MOST_VALUES:
             raise InputError(f"{source}: its aliases stand for more than {_MOST_VALUES:,} values, or for themselves")
+        _refuse_joined(node, source)
         return None if node is None else loader.construct_document(node)
     finally:
         loader.dispose()
@@ -122,6 +123,28 @@ def _expanded(node: yaml.Node | None, known: dict[int, float]) -> float:
         within = [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
         known[id(node)] = 1 + sum(_expanded(part, known) for part in within)
     return known[id(node)]
+
+
+_JOINED = re.compile(r"([A-Za-z_]\w*):(\S+)")
+
+
+def _refuse_joined(node: yaml.Node | None, source: str) -> None:
+    """Refuse ``{GET:70}``, which in YAML is a name without a value.
+
+    Raises:
+        InputError: a space is missing after a colon.
+    """
+    if isinstance(node, yaml.SequenceNode):
+        for part in node.value:
+            _refuse_joined(part, source)
+    if not isinstance(node, yaml.MappingNode):
+        return
+    for key, value in node.value:
+        joined = _JOINED.fullmatch(key.value) if isinstance(key, yaml.ScalarNode) and not key.style else None
+        if joined and isinstance(value, yaml.ScalarNode) and not value.value:
+            line = key.start_mark.line + 1
+            raise InputError(f"{source}: line {line}: {key.value}: a space is missing; write {joined[1]}: {joined[2]}")
+        _refuse_joined(value, source)
 
 
 def override(data: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
