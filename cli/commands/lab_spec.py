@@ -21,6 +21,7 @@ from models.site.setup import Site
 from models.store import store_named
 from traces.errors import InputError
 from validate.lab import lab
+from validate.lab.registry import kind_of
 from validate.lab.store import Store
 
 
@@ -68,6 +69,7 @@ def command(
     for each in read:
         say(f"{each.name} is {each.kind}: {', '.join(each.found.facts) or 'nothing that the spec needs'}")
     facts = {**facts_of(read), **facts_of_store(store), **workload}
+    facts.setdefault("objects", workload["keys"])
     write_spec(store.name, setup.one_machine(Site(setup.questions, facts)), [], out)
 
 
@@ -80,6 +82,6 @@ def facts_of_store(store: Store) -> dict[str, Known]:
         "drive": "nvme",
         "nic": "100Gbit/s",
         "cores": len(os.sched_getaffinity(0)),
-        **({"set-size": store.form.set_size} if store.form.set_size else {}),
+        **kind_of(store.name).site(store),
     }
     return {name: Known(value, f"given: {origin}") for name, value in facts.items()}

@@ -16,6 +16,8 @@ from models.ceph.spec.spec import CephSpec
 def _threads(spec: CephSpec) -> float:
     """Return the logical cores of a host for each of its OSDs, where they are most; one thread contends with none."""
     own = spec.gateway_cores_on_host
+    if spec.hosts.cores.shared:
+        return max(1.0, spec.hosts.cores.count / spec.layout.all_osds)
     return max(
         1.0,
         *((part.hosts.cores.count - own) / (part.osds_per_host + part.index_osds_per_host)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 
 from models.capabilities import Evidence
@@ -15,6 +16,7 @@ from models.ceph.figures import FIGURES
 from models.ceph.growth import GROWTH
 from models.ceph.remedies import REMEDIES
 from models.ceph.site.metrics import METRICS
+from models.ceph.site.one_machine import one_machine
 from models.ceph.site.setup import SETUP
 from models.ceph.spec.spec import CephSpec
 from models.ceph.spec.spreads import SPREADS
@@ -38,6 +40,6 @@ STORE = Store(
     spreads=SPREADS,
     durability=durability,
     evidence=Evidence("box", "docs/ceph-box.md"),
-    setup=SETUP,
+    setup=replace(SETUP, one_machine=one_machine),
     metrics=METRICS,
 )

@@ -27,6 +27,21 @@ class Cores(Strict):
         return demand if self.speed == 1 else demand.scaled(1 / self.speed)
 
 
+class OnOneMachine(Strict):
+    """Cores of hosts that may be those of one machine."""
+
+    shared: bool = Field(
+        False,
+        description="Whether all hosts, of a pool if there are several, use the same `count` cores, because they are "
+        "virtual machines, containers or a box on one machine. Work takes equal parts of them then, whatever its "
+        "length.",
+    )
+
+
+class SharedCores(OnOneMachine, Cores):
+    """The cores of hosts; a bare number in a spec is their count."""
+
+
 REFERENCE = "EPYC 7742"
 """The processor on which the CPU times of Ceph's model were measured."""
 

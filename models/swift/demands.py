@@ -59,5 +59,6 @@ def unused(spec: SwiftSpec, ops: Collection[Op]) -> list[str]:
         "hosts.memory": spec.drives.lookup.takes_time or not spec.stored.objects,
         "hosts.workers": bool(spec.hosts.servers_per_port),
         "hosts.update_cpu": not writes,
+        "proxies.cores": spec.hosts.cores.shared,
     }
     return [*spec.client.unused(), *(path for path, is_unused in without_effect.items() if is_unused)]

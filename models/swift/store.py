@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 
 from models.capabilities import Evidence, ObjectLimits
@@ -11,6 +12,7 @@ from models.swift.compile import compile
 from models.swift.demands import demands, unused
 from models.swift.durability import durability
 from models.swift.remedies import REMEDIES
+from models.swift.site.one_machine import one_machine
 from models.swift.site.setup import SETUP
 from models.swift.spec.faults import FAULTS
 from models.swift.spec.spec import SwiftSpec
@@ -37,5 +39,5 @@ STORE = Store(
     spreads=SPREADS,
     durability=durability,
     evidence=Evidence("box", "docs/swift-box.md"),
-    setup=SETUP,
+    setup=replace(SETUP, one_machine=one_machine),
 )

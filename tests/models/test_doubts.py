@@ -153,7 +153,6 @@ def test_examples_have_none_but_what_they_are_about():
     """Each of these is as published; no other example has a doubt."""
     known = {
         "hosts.internode": {"bob/minio-same-host.yaml"},
-        "gateways.cores": {"ceph/3vm-tentacle.yaml"},
         "buckets.shards": {"ceph/hdd-quincy.yaml", "ceph/two-groups.yaml"},
         "osd.contention": {"ceph/rocksdb-pacific.yaml", "ceph/rbd-pg-reef.yaml"},
         "release": {"minio/nvme-8x8.yaml"},

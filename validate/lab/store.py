@@ -305,6 +305,9 @@ class StoreKind(Protocol):
             InputError: it cannot; the message names what is allowed.
         """
 
+    def site(self, store: Store) -> dict[str, object]:
+        """Return what the questions of its model's `init` ask beyond hosts and drives, by their names."""
+
     def find(self) -> Path | None:
         """The server's program, if it is installed.
 

@@ -152,19 +152,24 @@ class Stations:
         self.has_pg_locks = "lock" in self._names
         self._osds = np.empty((self.layout.all_osds, self._parts), np.int32)
         # Work of a gateway takes longer than the quantum of a scheduler, unlike that of an OSD.
-        order = Discipline.PROCESSOR_SHARING if spec.shares_cores else Discipline.SIRO
+        order = Discipline.PROCESSOR_SHARING if spec.shares_cores or hosts.cores.shared else Discipline.SIRO
+        machine: dict[str, int] = {}  # the cores of one machine, if the hosts share them
         for h, group in enumerate(self.layout.group_of_host.tolist()):
             part, own = parts[group], equipment[group]
             cores = part.hosts.cores.effective(part.hosts.cores.count - spec.gateway_cores_on_host)
-            usable = usable_cores(cores, part.osds_per_host + part.index_osds_per_host, spec.osd.contention)
+            osds = self.layout.all_osds if hosts.cores.shared else part.osds_per_host + part.index_osds_per_host
+            usable = usable_cores(cores, osds, spec.osd.contention)
             count = cores if spec.osds_share_cores else usable
             host = self.layout.named(f"host {h}", h)
-            cpu = self._add(f"{host} cpu", "osd host cpu", order, count, (h,))
-            self.host_cpus.append(cpu)
+            named = "host" if hosts.cores.shared else host
+            own_cores = machine or {"cpu": self._add(f"{named} cpu", "osd host cpu", order, count, (h,))}
+            self.host_cpus.append(own_cores["cpu"])
             of_host = self._host_links(h, part)
-            if spec.osds_share_cores:  # others use what the OSDs cannot
-                of_host["cores"] = self._add(f"{host} osd cores", "osd cores", Discipline.POOL, usable, (h,))
-            of_host |= {"cpu": cpu, "latency": self.latency, "lock": self.latency}
+            if spec.osds_share_cores and not machine:  # others use what the OSDs cannot
+                own_cores["cores"] = self._add(f"{named} osd cores", "osd cores", Discipline.POOL, usable, (h,))
+            if hosts.cores.shared:
+                machine = own_cores
+            of_host |= {**own_cores, "latency": self.latency, "lock": self.latency}
             for number, osd in enumerate(self.layout.osds_on(h)):
                 if part.db and number % part.db.osds_per_device == 0:
                     db, depth = number // part.db.osds_per_device, part.db.device.queue_depth

@@ -42,7 +42,7 @@ def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
         "proxy.nic": spec.has_ingress,
         "network.delayed_ack": not (spec.holds_small_bodies and "GET" in ops),
         "gateways.nic": spec.collocated,
-        "gateways.cores": spec.shares_cores,
+        "gateways.cores.count": spec.shares_cores,
         "gateways.scales_to": spec.shares_cores or spec.gateways.cores.count <= _scales_to(spec),
         "hosts.cores.thread_gain": all(part.hosts.cores.threads_per_core == 1 for part in parts),
         **_of_groups(spec),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from models.devices.devices import DeviceField
-from models.devices.processors import BARE_COUNT, ProcessorCores
+from models.devices.processors import BARE_COUNT, OnOneMachine, ProcessorCores
 from traces.spec.field_notes import Basis, LinkRate, Unit
 from traces.spec.units import MOST_COUNT, BytesPerSecond, Fraction
 from traces.workload.distributions import Strict
@@ -25,7 +25,7 @@ from traces.workload.distributions import Strict
 _TIB = 2.0**40  # CRUSH weights are in TiB
 
 
-class HostCores(ProcessorCores):
+class HostCores(OnOneMachine, ProcessorCores):
     """The cores of an OSD host."""
 
     count: Annotated[int, Basis("assumed: one socket", 1, 768)] = Field(

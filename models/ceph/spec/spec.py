@@ -15,7 +15,7 @@ from models.ceph.mechanisms.osd_threads import Workers
 from models.ceph.mechanisms.releases import Release, since
 from models.ceph.mechanisms.rocksdb import RocksDb
 from models.ceph.spec.access import S3, AccessPath
-from models.ceph.spec.host_groups import HostGroup, Layout, crush_weight
+from models.ceph.spec.host_groups import HostCores, HostGroup, Layout, crush_weight
 from models.ceph.spec.sections import (
     ASSUMED_NVME,
     Buckets,
@@ -34,7 +34,7 @@ from models.ceph.spec.sections import (
 from models.devices.devices import PRESETS, DeviceField
 from models.devices.processors import ProcessorCores
 from models.shared.background import BackgroundWork
-from models.shared.faults import refuse_absent_part, refuse_instant_failures
+from models.shared.faults import NoisyNeighbour, refuse_absent_part, refuse_instant_failures
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
 from traces.spec.field_notes import Basis
 
@@ -288,6 +288,8 @@ class CephSpec(StoreSpec):
                     f"{(count - 1) // self.gateways_per_host} are allowed"
                 )
         self._check_groups()
+        if any(cores.shared for cores in (self.hosts.cores, *self._cores_of_groups)):
+            self._check_one_machine()
         if self.access.kind == "mysql" and self.pools.data.is_ec:
             raise ValueError(
                 "pools.data: is an erasure code; access mysql requires replicas, such as 'replica 3' (rbd allows both)"
@@ -315,6 +317,27 @@ class CephSpec(StoreSpec):
                 )
         self._check_events()
         return self
+
+    @property
+    def _cores_of_groups(self) -> list[HostCores]:
+        return [group.cores for group in self.hosts.groups.values() if group.cores is not None]
+
+    def _check_one_machine(self) -> None:
+        """Check that hosts whose cores are those of one machine are equal, and have no cores for gateways alone.
+
+        Raises:
+            ValueError: they differ, or have such cores.
+        """
+        if self.hosts.groups:
+            raise ValueError("hosts.cores.shared: is for equal hosts; leave hosts.groups out")
+        if self.gateway_cores_on_host:
+            raise ValueError("gateways.cores: must be shared if the hosts share the cores of one machine")
+        for number, fault in enumerate(self.faults):
+            if isinstance(fault, NoisyNeighbour) and fault.resource == "cpu":
+                raise ValueError(
+                    f"faults.{number}.kind: {fault.kind} slows the cores of one host; hosts.cores.shared allows it for "
+                    "none"
+                )
 
     def _check_groups(self) -> None:
         """Check that groups of hosts differ in nothing that others on the hosts would notice, and have data."""

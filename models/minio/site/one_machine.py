@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from models.minio.site.setup import draft
 from models.site.known import Known, Tree, assumed, derived, given
+from models.site.one_machine import MEASURED, client, commit, latency
 from models.site.setup import Site
-
-_MEASURED = "measured on a virtual machine with two cores (examples/minio.yaml, examples/minio-erasure-set.yaml)"
-_CLIENT_CPU = {
-    "GET": {"constant": "0.2ms", "per_byte": "0.7ns", "later_byte_factor": 0.6},
-    "PUT": {"constant": "0.24ms", "per_byte": "1ns", "later_byte_factor": 0.8},
-    "HEAD": "0.2ms",
-    "DELETE": "0.2ms",
-    "LIST": "0.4ms",
-}
-_COMMIT = {"constant": "0.4ms", "distribution": {"kind": "slow_mode", "probability": 0.01, "factor": 10}}
 
 
 def one_machine(site: Site) -> Tree:
@@ -35,14 +26,14 @@ def one_machine(site: Site) -> Tree:
         "count": site["drives"],
         "read": memory,
         "write": memory,
-        "commit": assumed(_COMMIT, _MEASURED) if durable is None else durable,
-        "commit_member": assumed("0.05ms", _MEASURED),
+        "commit": commit() if durable is None else durable,
+        "commit_member": assumed("0.05ms", MEASURED),
         **({"shared_journal": given(True)} if drives > 1 else {}),
     }
     return {
         **{name: part for name, part in tree.items() if name != "client"},
-        "client": {"placement": given("storage_hosts"), "cpu": assumed(_CLIENT_CPU, _MEASURED)},
-        "network": {"latency": assumed("0.15ms", f"system calls and wake-ups, {_MEASURED}", "0.05ms", "0.5ms")},
+        "client": client(),
+        "network": {"latency": latency()},
         "hosts": {**{name: part for name, part in hosts.items() if name != "nic"}, "cores": cores},
         "drives": section,
     }

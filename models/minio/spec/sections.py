@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from models.devices.drive_times import ArrayTimes
 from models.devices.presets import PRESETS_OF, PresetSection
-from models.devices.processors import BARE_COUNT, CoreCount, Cores
+from models.devices.processors import BARE_COUNT, CoreCount, Cores, SharedCores
 from models.minio.spec import presets
 from models.minio.spec.garbage_collector import GarbageCollector
 from models.minio.spec.layout import MAX_SET, default_parity
@@ -68,15 +68,10 @@ class Calls(Internode):
     )
 
 
-class HostCores(Cores):
+class HostCores(SharedCores):
     """The cores of a host."""
 
     count: CoreCount = Field(8, ge=1, le=MOST_COUNT, description="Number of cores that MinIO may use on a host.")
-    shared: bool = Field(
-        False,
-        description="Whether all hosts of the pool use the same `count` cores, because they are virtual machines, "
-        "containers or a box on one machine. Work takes equal parts of them then, whatever its length.",
-    )
 
 
 class HostCaches(Strict):

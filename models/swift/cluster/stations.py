@@ -9,7 +9,7 @@ import numpy as np
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
 from models.network.station import Station, StationList
-from models.shared.clients import ClientStations
+from models.shared.clients import ClientStations, HostStations
 from models.shared.faults import slowdowns_of_hosts
 from models.shared.links import added_link
 from models.swift.cluster.ring import Table
@@ -25,6 +25,7 @@ class Stations(StationList):
 
     Attributes:
         latency: infinite servers: network, drive latency, timeouts, the timers of hedged reads and of writes.
+        clients: those of the client machines, or of the machine that clients share with the store.
         proxies: parts of each proxy (`PROXY_PARTS`), shape (proxies, parts).
         cpu, ins, outs: of each host.
         drive, worker, threads: of each drive: itself, its object server processes, and their threads.
@@ -40,12 +41,14 @@ class Stations(StationList):
         self.timeout = self.add(Station("timeout", "timeout", infinite))
         self.timer = self.add(Station("timer", "timer", infinite))
         self.refused = self.add(Station("refused", "refused", infinite))
-        self.clients = ClientStations(spec.client, self.add, group=client_group, latency=self.latency, queue=queue)
+        self._shared = self._shared_cores(spec)
+        machine = [] if self._shared is None else [HostStations(cpu=self._shared)]
+        self.clients = ClientStations(
+            spec.client, self.add, hosts=machine, group=client_group, latency=self.latency, queue=queue
+        )
         self.proxies = np.array([self._proxy(spec, number) for number in range(spec.proxies.count)], np.int32)
         hosts = range(spec.hosts.count)
-        self.cpu = self._next(spec.hosts.count)
-        for h in hosts:
-            self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, spec.hosts.cores.count, (h,)))
+        self.cpu = self._cores(spec)
         self.ins, self.outs = (np.full(spec.hosts.count, self.nowhere, np.int32) for _ in range(2))
         for h in hosts:
             self.ins[h], self.outs[h] = (
@@ -63,13 +66,32 @@ class Stations(StationList):
                 name = f"container {index[0]} database {index[1]}"
                 self.database[index] = self.add(Station(name, "database", Discipline.FIFO, indices=index))
 
+    def _shared_cores(self, spec: SwiftSpec) -> int | None:
+        """Add the cores that hosts, proxies and clients on one machine share; None: they do not."""
+        cores = spec.hosts.cores
+        if not cores.shared:
+            return None
+        # The system divides them among processes in quanta that are short next to long work.
+        return self.add(Station("host cpu", "host cpu", Discipline.PROCESSOR_SHARING, cores.count, (0,)))
+
+    def _cores(self, spec: SwiftSpec) -> Table:
+        """Return the cores of each host."""
+        if self._shared is not None:
+            return np.full(spec.hosts.count, self._shared, np.int32)
+        first = self._next(spec.hosts.count)
+        for h in range(spec.hosts.count):
+            self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, spec.hosts.cores.count, (h,)))
+        return first
+
     def _next(self, count: int) -> Table:
         """Return the indices of the stations that are added next."""
         return np.arange(len(self.all), len(self.all) + count, dtype=np.int32)
 
     def _proxy(self, spec: SwiftSpec, number: int) -> list[int]:
         name = f"proxy {number}" if spec.proxies.count > 1 else "proxy"
-        cpu = self.add(Station(f"{name} cpu", "proxy cpu", Discipline.SIRO, spec.proxies.cores.count, (number,)))
+        cpu = self._shared
+        if cpu is None:
+            cpu = self.add(Station(f"{name} cpu", "proxy cpu", Discipline.SIRO, spec.proxies.cores.count, (number,)))
         nic, queue = spec.proxies.nic, spec.network.queue
         into, out = (added_link(self, name, "proxy", number, way, nic, queue) for way in ("in", "out"))
         fails = any(isinstance(fault, ProxyDown) and fault.proxy == number for fault in spec.faults)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from models.devices.drive_times import ArrayTimes, HostDrives
 from models.devices.presets import PRESETS_OF, PresetSection
-from models.devices.processors import BARE_COUNT, Cores
+from models.devices.processors import BARE_COUNT, Cores, SharedCores
 from models.network.service_demand import NOTHING, Demand, ServiceDemand
 from models.shared.links import NicBandwidth
 from models.shared.prices import Price, PriceList
@@ -82,8 +82,10 @@ class Hosts(PresetSection):
         le=MOST_COUNT,
         description="Number of zones, over which hosts are distributed in turn and replicas are spread.",
     )
-    cores: Annotated[Cores, BARE_COUNT] = Field(
-        Cores(), description="Cores of a host, which its servers use; a bare number is their count."
+    cores: Annotated[SharedCores, BARE_COUNT] = Field(
+        SharedCores(),
+        description="Cores of a host, which its servers use; a bare number is their count. If they are `shared`, the "
+        "proxies use them as well.",
     )
     nic: NicBandwidth = Field(
         0.0, ge=0, description="Bandwidth of a host's network interface in each direction; 0: no limit."

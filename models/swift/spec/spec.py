@@ -9,10 +9,10 @@ from pydantic import Field, model_validator
 from models.catalogue.quotes import Quoted
 from models.shared.background import BackgroundWork
 from models.shared.clients import ClientMachines, refuse_storage_hosts
-from models.shared.faults import refuse_unfit_faults
+from models.shared.faults import NoisyNeighbour, refuse_unfit_faults
 from models.shared.protection import Protection
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
-from models.swift.spec.faults import Fault
+from models.swift.spec.faults import Fault, ProxyDown
 from models.swift.spec.maintenance_sections import Auditor, Replicator
 from models.swift.spec.sections import Containers, Drives, Hosts, ObjectRing, Proxies, Stored, SwiftPrices
 from traces.spec.field_notes import Basis
@@ -98,10 +98,29 @@ class SwiftSpec(StoreSpec):
                              f"{self.total_drives} (hosts.count x drives.count)")  # fmt: skip
         if self.containers.replicas > self.total_drives:
             raise ValueError(f"containers.replicas is {self.containers.replicas}; there are {self.total_drives} drives")
-        refuse_storage_hosts(self.client)
+        self._check_cores()
         if self.auditor is not None and self.stored.object_size is None:
             raise ValueError("stored.object_size: is missing; the auditor reads objects of this size")
         return self
+
+    def _check_cores(self) -> None:
+        """Check that clients are on the hosts only if all share one machine, on which no part fails alone.
+
+        Raises:
+            ValueError: they are not, or one does.
+        """
+        if not self.hosts.cores.shared:
+            refuse_storage_hosts(self.client)
+            return
+        if self.client.hosts is not None:
+            raise ValueError("client.hosts: has no effect with hosts.cores.shared, where all hosts are one machine")
+        for number, fault in enumerate(self.faults):
+            neighbour = isinstance(fault, NoisyNeighbour) and fault.resource == "cpu"
+            if neighbour or isinstance(fault, ProxyDown):
+                raise ValueError(
+                    f"faults.{number}.kind: {fault.kind} stops or slows cores of one machine; hosts.cores.shared "
+                    "allows it for none"
+                )
 
     @model_validator(mode="after")
     def _events_fit(self) -> SwiftSpec:

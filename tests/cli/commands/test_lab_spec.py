@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from cli.main import main
+from models.basis.doubts import doubts
 from models.store import load_spec
 from sim.simulate import simulate
 from validate.lab import lab
+from validate.lab.registry import STORES
 from validate.lab.store import Form, Node, Store
 
 
@@ -44,11 +46,27 @@ def test_hosts_and_clients_share_the_cores(capsys, tmp_path, monkeypatch, form, 
     assert any(row["role"] == "host cpu" and row["utilization"] > 0.3 for row in run.station_rows)
 
 
+@pytest.mark.parametrize("name", ["ceph", "swift"])
+def test_gateways_share_them_too(capsys, tmp_path, monkeypatch, name):
+    (form,) = STORES[name].forms.values()
+    monkeypatch.setattr(lab, "running", lambda: store(name, form))
+    path = tmp_path / "lab.yaml"
+    code, _, err = tailcast(capsys, "--clients", 4, "--size", "64KiB", "-o", path)
+    assert code == 0, err
+    spec = load_spec(path, ["workload.operations=300"])
+    assert (spec.hosts.count, spec.hosts.cores.shared, spec.client.on_storage_hosts) == (3, True, True)
+    assert doubts(spec) == ()
+    run = simulate(spec, seed=1)
+    assert not run.failed.any()
+    (cores,) = [row for row in run.station_rows if row["role"].endswith(" cpu")]
+    assert (cores["name"], cores["utilization"] > 0.3) == ("host cpu", True)
+
+
 @pytest.mark.parametrize(
     ("running", "arguments", "why"),
     [
         (None, [], "no store is up; start one with"),
-        (store("ceph", Form(1, 3)), [], "store ceph: its model does not have hosts and clients on the same cores"),
+        (store("garage", Form(1, 3)), [], "store garage: its model does not have hosts and clients on the same cores"),
         (store("minio", Form(1)), ["--rate", "1/s", "--clients", "2"], "give one"),
         (store("minio", Form(1)), ["--size", "much"], "--size"),
     ],

@@ -38,6 +38,39 @@ def test_clients_on_a_host_take_its_core_from_the_daemons():
     assert rate(*SHARED, *client) == pytest.approx(1 / (CPU["GET"] + READ_CPU + 0.7e-3), rel=0.01)
 
 
+_MACHINE = (
+    "hosts.count=3", "hosts.drives=1", "hosts.cores={count: 2, shared: true}", "pools.data=replica 3",
+    "gateways.count=2", "gateways.collocated=true", "gateways.cores=shared",
+    "device.read=0.01ms", "device.write=0.01ms",
+)  # fmt: skip
+_CLIENT = ("client.placement=storage_hosts", "client.cpu={GET: 0.7ms, PUT: 0.7ms}")
+
+
+def test_hosts_of_one_machine_have_its_cores_together():
+    """Two cores serve gateways, OSDs and clients of three hosts, and machines of their own more."""
+    load = ("workload.clients=24", "workload.operations=1500", "workload.mix={GET: 1}")
+    reads = (*_MACHINE, *_CLIENT, *load)
+    on_one = rate(*reads)
+    assert on_one == pytest.approx(2 / (CPU["GET"] + READ_CPU + 0.7e-3), rel=0.02)
+    assert rate(*reads, "hosts.cores={count: 2}") > 1.5 * on_one
+
+
+def test_one_machine_has_one_station_of_cores():
+    run = simulate(
+        ceph(*_MACHINE, *_CLIENT, "workload.mix={GET: 70, PUT: 30}", "workload.operations=200", "workload.clients=4")
+    )
+    (cores,) = [row for row in run.stations.to_pylist() if row["role"] == "osd host cpu"]
+    assert (cores["name"], cores["servers"]) == ("host cpu", 2)
+
+
+@pytest.mark.parametrize("fault", ["", "{kind: gateway_down, gateway: 1, at: 1s}", "{kind: osd_down, osd: 1, at: 1s}"])
+def test_both_engines_agree_on_one_machine(fault):
+    load = ("workload.mix={GET: 70, PUT: 30}", "workload.rate=100/s", "workload.operations=300")
+    spec = ceph(*_MACHINE, *_CLIENT, *load, f"faults=[{fault}]")
+    a, b = (simulate(spec, engine=engine) for engine in ("compiled", "simpy"))
+    assert a.requests.equals(b.requests)
+
+
 def visits(run) -> list[int]:
     """Number of visits to the cores of each host."""
     found = {row["name"]: row["visits"] for row in run.stations.to_pylist()}
@@ -86,14 +119,19 @@ def test_a_gateway_fails_without_the_osds_of_its_host(fault):
 
 
 def test_shared_cores_have_no_number():
-    assert {"gateways.cores", "gateways.scales_to"} <= set(unused(ceph(*SHARED), ["GET"]))
-    assert "gateways.cores" not in unused(ceph(), ["GET"])
+    assert {"gateways.cores.count", "gateways.scales_to"} <= set(unused(ceph(*SHARED), ["GET"]))
+    assert "gateways.cores.count" not in unused(ceph(), ["GET"])
 
 
 @pytest.mark.parametrize(
     ("assignments", "says"),
     [
         (("gateways.cores=shared",), r"gateways\.cores\.shared: requires gateways\.collocated"),
+        (("hosts.cores.shared=true", "gateways.collocated=true"), r"gateways\.cores: must be shared"),
+        (("hosts.groups={a: {count: 4, drives: 2, cores: {count: 4, shared: true}}}",),
+         r"hosts\.cores\.shared: is for equal hosts"),
+        (("hosts.cores.shared=true", "faults=[{kind: noisy_neighbour, host: 1, fraction: 0.5, at: 1s}]"),
+         r"faults\.0\.kind: noisy_neighbour slows the cores of one host"),
         (("gateways.cores=none",), r"gateways\.cores"),
         (("client.hosts=[1]",), r"client: hosts: require placement storage_hosts"),
         (("client.placement=storage_hosts", "client.hosts=[8]"), r"client\.hosts: there is no host 8; .* 0 to 7"),

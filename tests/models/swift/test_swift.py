@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from models.swift.cluster.ring import orders_of, placed
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
+from sim.simulate import simulate
 from tests.small_traces import trace_of
 from traces.errors import InputError
 
@@ -278,3 +280,46 @@ def test_a_process_stays_with_a_request_unless_its_socket_is_slower_than_the_dri
     first_s, second_s = ran(spec, "GET", n=2, size=MIB, gap_s=1e-3)[0]
     assert (first_s == pytest.approx(lone_s)) == stays
     assert second_s > 1.8 * 16 * ACCESS_S
+
+
+# One machine: hosts, proxies and clients share its cores
+
+_MACHINE = {"cores": {"count": 2, "shared": True}}
+_ON_IT = {"placement": "storage_hosts", "cpu": {"GET": "1ms", "PUT": "1ms"}}
+
+
+def _rate(spec) -> float:
+    run = simulate(spec)
+    return len(run.requests) / float(run.column("end_s").max())
+
+
+def test_hosts_of_one_machine_have_its_cores_together():
+    fast = {"read": 0, "write": 0, "sync": 0}
+    load = {"clients": 16, "operations": 1000, "mix": {"GET": 1}}
+    data = {**BASE, "workload": {"object_size": "4KiB", **load}, "drives": fast, "client": _ON_IT}
+    spec = spec_of({**data, "hosts": {**BASE["hosts"], **_MACHINE}}, "spec")
+    assert _rate(spec) == pytest.approx(2 / (PROXY_S + SERVER_S + 1e-3), rel=0.02)
+    names = [row["name"] for row in simulate(spec).station_rows if "cpu" in row["role"]]
+    assert names == ["host cpu"]
+
+
+@pytest.mark.parametrize("faults", [[], [{"kind": "drive_down", "drive": 1, "at": 1}]])
+def test_engines_agree_on_one_machine(faults):
+    load = {"rate": "60/s", "operations": 200, "mix": {"GET": 70, "PUT": 30}}
+    spec = cluster(hosts=_MACHINE, client=_ON_IT, workload=load, faults=faults)
+    a, b = (simulate(spec, engine=engine) for engine in ("compiled", "simpy"))
+    assert a.requests.equals(b.requests)
+
+
+@pytest.mark.parametrize(
+    ("sections", "said"),
+    [
+        ({"client": _ON_IT}, "client.placement: clients on storage hosts are not modelled"),
+        ({"hosts": _MACHINE, "client": {**_ON_IT, "hosts": [1]}}, "client.hosts: has no effect with hosts."),
+        ({"hosts": _MACHINE, "proxies": {"count": 2}, "faults": [{"kind": "proxy_down", "proxy": 0, "at": "1s"}]},
+         "faults.0.kind: proxy_down stops or slows cores of one machine"),
+    ],
+)  # fmt: skip
+def test_mistakes_about_one_machine_are_named(sections, said):
+    with pytest.raises(InputError, match=re.escape(said)):
+        cluster(**sections)

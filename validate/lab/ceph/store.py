@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from models.ceph.mechanisms.releases import RELEASES
 from traces.errors import InputError
 from validate.lab.ceph import cluster, program
 from validate.lab.ceph.fault_events import fault_event
 from validate.lab.ceph.ops_log import OpsLog
-from validate.lab.ceph.options import check
+from validate.lab.ceph.options import check, pools_of
 from validate.lab.ceph.placement import CephPlacement
 from validate.lab.ceph.readiness import unready
 from validate.lab.ceph.reshard import ReshardAt
@@ -35,6 +36,19 @@ class Ceph:
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         check(form, options)
+
+    def site(self, store: Store) -> dict[str, object]:
+        pools = pools_of(store.form, store.options)
+        release = [name for name in RELEASES if f" {name} (" in store.version]
+        return {
+            "gateways": store.form.gateways,
+            "protection": f"replica {pools.replicas}",
+            "index-replicas": pools.replicas,
+            "placement-groups": pools.pg_num,
+            "buckets": 1,
+            "tcp-nodelay": True,
+            **({"release": release[0]} if release else {}),
+        }
 
     def find(self) -> Path | None:
         return program.PROGRAMS.find()

@@ -41,6 +41,9 @@ class Minio:
         if options:
             raise InputError(f"option {next(iter(options))}: a MinIO of the lab takes no options")
 
+    def site(self, store: Store) -> dict[str, object]:
+        return {} if store.form.set_size is None else {"set-size": store.form.set_size}
+
     def find(self) -> Path | None:
         return program.find()
 

@@ -10,7 +10,7 @@ from validate.lab.store import FaultEvent, Form, Node, Placement, Progress, Requ
 from validate.lab.swift import configuration, program
 from validate.lab.swift.fault_events import fault_event
 from validate.lab.swift.file_names import file_name
-from validate.lab.swift.options import check
+from validate.lab.swift.options import check, rings_of
 from validate.lab.swift.program import SERVERS
 from validate.lab.swift.proxy_log import ProxyLog
 from validate.lab.swift.readiness import unready
@@ -35,6 +35,17 @@ class Swift:
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         check(form, options)
+
+    def site(self, store: Store) -> dict[str, object]:
+        rings = rings_of(store.form, store.options)
+        return {
+            "proxies": store.form.gateways,
+            "zones": store.form.hosts,
+            "protection": f"replica {rings.replicas}",
+            "part-power": rings.part_power,
+            "servers-per-port": 0,
+            "buckets": 1,
+        }
 
     def find(self) -> Path | None:
         return program.PROGRAMS.find()
