@@ -61,7 +61,7 @@ def compile(spec: CephSpec, trace: Trace, waiting: float | None = None) -> tuple
             f"stored.objects: {spec.stored.objects:g} objects would fill the OSDs{whose} to "
             f"{costs.state.fill_fraction:.0%}; at most about {spec.stored.objects / costs.state.fill_fraction:.2g} fit"
         )
-    index_fill = of_index(costs).state.fill_fraction
+    index_fill = max(of_index(each).state.fill_fraction for each in (costs, *costs.of_groups))
     if index_fill > 1:
         raise InputError(
             f"stored.objects: the index entries of {spec.stored.objects:g} objects would fill the drives of the index "

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+import numpy as np
+
 from models.capabilities import Doubt, ObjectLimits
+from models.ceph.cluster.placement_rows import PlacementRows
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.demands.state import FULL_FRACTIONS
 from models.ceph.mechanisms.bucket_index import OBJECTS_PER_SHARD
+from models.ceph.mechanisms.crush import NO_OSD
 from models.ceph.spec.object_size import first_object_bytes
 from models.ceph.spec.spec import CephSpec
 
@@ -47,12 +51,32 @@ def doubts(spec: CephSpec) -> Iterator[Doubt]:
         yield from _index_shards(spec)
     fullest = CostFunctions(spec, first_object_bytes(spec)).fullest
     fill, whose = fullest.state.fill_fraction, f" of group {fullest.group}" if fullest.group else ""
-    reached = [name for name, fraction in FULL_FRACTIONS.items() if fill >= fraction]
-    if reached:
-        yield Doubt("stored.objects", f"fills OSDs{whose} to {fill:.0%}: {reached[-1]}")
+    if reached := _reached(fill):
+        yield Doubt("stored.objects", f"fills OSDs{whose} to {fill:.0%}: {reached}")
+    elif spec.pools.osd_pgs:
+        yield from _fullest_osd(spec)
     if spec.stored.working_set is not None and spec.stored.working_set > spec.stored.objects > 0:
         text = f"{spec.stored.working_set:,.0f} are more than the {spec.stored.objects:,.0f} objects that are stored"
         yield Doubt("stored.working_set", text)
+
+
+def _reached(fill: float) -> str:
+    """Return the name of the highest limit that a fill reaches; empty: none."""
+    return next((name for name, fraction in reversed(FULL_FRACTIONS.items()) if fill >= fraction), "")
+
+
+def _fullest_osd(spec: CephSpec) -> Iterator[Doubt]:
+    """Yield the OSD that is the fullest by the given numbers of placement groups, if it reaches a limit."""
+    placed, layout = PlacementRows(spec).data(), spec.layout
+    of_osd = np.bincount(placed[placed != NO_OSD], minlength=layout.data_osds)
+    group = layout.group_of_osd[: layout.data_osds]
+    mean = np.array([of_osd[group == number].mean() for number in range(len(layout.groups))])
+    costs = CostFunctions(spec, first_object_bytes(spec)).of_groups
+    fills = np.array([each.state.fill_fraction for each in costs])[group] * of_osd / np.maximum(mean[group], 1e-9)
+    osd = int(fills.argmax())
+    if reached := _reached(float(fills[osd])):
+        text = f"fills osd {osd}, which has {of_osd[osd]} placement groups, to {fills[osd]:.0%}: {reached}"
+        yield Doubt("stored.objects", text)
 
 
 def _overfull_db(spec: CephSpec) -> Iterator[Doubt]:

@@ -28,7 +28,7 @@ def durability(spec: CephSpec) -> Durability:
     """Return how the objects of the data pool are kept."""
     pool = spec.pools.data
     rows, width, domains = PlacementRows(spec), pool.width, spec.failure_domains
-    osds = rows.data()
+    osds, layout = rows.data(), spec.layout
     index = None
     if spec.access.via_gateways:
         index = Weaker("bucket indexes", spec.index_replicas, spec.index_replicas, True)
@@ -37,21 +37,21 @@ def durability(spec: CephSpec) -> Durability:
         data=pool.data_shards,
         acknowledged=width,
         synced=True,
-        on_host=_together(osds // spec.osds_per_host),
+        on_host=_together(layout.host_of_osd[osds]),
         on_rack=None,
-        hosts=spec.hosts.count,
+        hosts=spec.host_count,
         fatal=fatal_sets(spec.pools.pg_num, width, width - pool.data_shards, domains, spec.osds // domains),
         rebuild=_rebuild(spec, rows),
-        is_disk=spec.device.rotational,
+        is_disk=_with_data(spec).device.rotational,
         reason=_REASON,
         source=_SOURCE,
         settings=f"EC {pool.data}+{pool.parity}" if pool.is_ec else f"replica {pool.width}",
-        on_drive=_together(osds // spec.hosts.osds_per_drive),
+        on_drive=_together(layout.drive_of_osd[osds]),
         weaker=index,
     )
 
 
-def _together(places: NDArray[np.int32]) -> int:
+def _together(places: NDArray[np.int64]) -> int:
     """Return most parts of a placement group in one place."""
     ordered = np.sort(places, axis=1)
     most = np.ones(len(ordered), np.int64)
@@ -62,21 +62,44 @@ def _together(places: NDArray[np.int32]) -> int:
     return int(most.max())
 
 
+def _with_data(spec: CephSpec) -> CephSpec:
+    """Return the spec with the hosts of the first group that has data; itself, if hosts are equal."""
+    parts, weights = list(spec.host_groups.values()), spec.layout.weights
+    return next(part for number, part in enumerate(parts) if weights is None or weights[number])
+
+
+def _drives(spec: CephSpec) -> list[tuple[CephSpec, int]]:
+    """Return the spec with the hosts of each group that has data, and the number of its drives."""
+    weights = spec.layout.weights
+    return [
+        (part, part.hosts.count * part.hosts.drives)
+        for number, part in enumerate(spec.host_groups.values())
+        if weights is None or weights[number]
+    ]
+
+
+def _first_drive(spec: CephSpec) -> frozenset[int]:
+    """Return the OSDs of the first drive that has data."""
+    layout = spec.layout
+    used = np.array([True] if layout.weights is None else [weight > 0 for weight in layout.weights])
+    drive = layout.drive_of_osd[int(used[layout.group_of_osd].argmax())]
+    return frozenset(np.flatnonzero(layout.drive_of_osd == drive).tolist())
+
+
 def _rebuild(spec: CephSpec, rows: PlacementRows) -> Rebuild:
     """Return the recovery of the OSDs of a drive by all others, or on a new drive if there is no place for it."""
     stored = spec.stored
     costs = CostFunctions(spec, size := first_object_bytes(spec))
     each = costs.state_inputs.allocated_bytes_per_shard * costs.state_inputs.shards_per_object
     objects = (
-        stored.objects
-        or FULL_FRACTIONS["nearfull"] * spec.device.capacity * spec.hosts.count * spec.hosts.drives / each
+        stored.objects or FULL_FRACTIONS["nearfull"] * sum(part.device.capacity * n for part, n in _drives(spec)) / each
     )
     held = spec.model_copy(update={"stored": stored.model_copy(update={"objects": objects})})
-    costs, lost = CostFunctions(held, size), frozenset(range(spec.hosts.osds_per_drive))
+    costs, lost = CostFunctions(held, size), _first_drive(spec)
     if not (rows.data(lost) == NO_OSD).any():
         took_s = duration_s(rebuilding(lost, held, costs, rows), held, costs)
         return Rebuild(took_s, _OUT_S, "recovery by all OSDs during client load, after mon_osd_down_out_interval")
-    pieces = objects * costs.state_inputs.shards_per_object / (spec.hosts.count * spec.hosts.drives)
+    pieces = objects * costs.state_inputs.shards_per_object / sum(n for _, n in _drives(spec))
     took_s = copied_s(
         pieces, costs.state_inputs.allocated_bytes_per_shard, costs.drive.read, costs.drive.write, spec.osds
     )

@@ -28,11 +28,17 @@ def changes(spec: CephSpec, at_end: CephSpec) -> Iterator[SpecChange]:
             shards = {needed, 4 * spec.buckets.shards}
             yield from ({"buckets.shards": n} for n in sorted(shards) if n > spec.buckets.shards)
     for name, part in spec.host_groups.items():
-        yield from ({f"{_hosts(name)}.count": n} for n in more(part.hosts.count))
-        yield from ({f"{_hosts(name)}.drives": n} for n in more(part.hosts.drives))
+        yield from ({f"{_hosts(name)}.count": n, **_anew(spec)} for n in more(part.hosts.count))
+        yield from ({f"{_hosts(name)}.drives": n, **_anew(spec)} for n in more(part.hosts.drives))
     yield from ({"db.size": f"{size // 10**9}GB"} for size in _databases(spec, at_end))
     if not spec.access.overwrites:
-        yield from ({"pools.data": data} for data in _protections(spec))
+        yield from ({"pools.data": data, **_anew(spec)} for data in _protections(spec))
+
+
+def _anew(spec: CephSpec) -> SpecChange:
+    """Return the change with which CRUSH distributes by weight: other OSDs, or another pool, have no given numbers."""
+    given = {"osd_pgs": spec.pools.osd_pgs, "osd_primaries": spec.pools.osd_primaries}
+    return {f"pools.{name}": [] for name, numbers in given.items() if numbers}
 
 
 def _hosts(group: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 
 from pydantic import Field
 
@@ -38,7 +38,7 @@ class Priced(Protocol):
 
     @property
     def priced(self) -> Mapping[str, float]:
-        """The amount of each part in the list."""
+        """The amount of each part in the list, by the path of its price there."""
 
     @property
     def quoted(self) -> Mapping[str, Quoted]:
@@ -50,7 +50,7 @@ class PricedPart:
     """A part of a store.
 
     Attributes:
-        name: field of the price list.
+        name: path of its field in the price list.
         amount: how much there is of it.
         price: of one, with what it is from: given, entries of the catalogue, or nothing, if that has no such part.
         currency: of the catalogue; empty: there is none.
@@ -74,8 +74,8 @@ def priced_parts(spec: Priced) -> list[PricedPart]:
     catalogue, quoted = prices.catalogue, spec.quoted
     found = []
     for name, amount in spec.priced.items():
-        is_given = catalogue is None or name in prices.model_fields_set
-        price = Quote(getattr(prices, name), (GIVEN,) if is_given else ())
+        is_given = catalogue is None or name in prices.model_fields_set or "." in name  # of a group: only those given
+        price = Quote(_price(prices, name), (GIVEN,) if is_given else ())
         if catalogue is not None and not is_given and name in quoted:
             price = quoted[name](Quotes(catalogue))
         found.append(PricedPart(name, amount, price, "" if catalogue is None else catalogue.currency))
@@ -92,3 +92,11 @@ def cost(*specs: Priced) -> float | None:
     """
     costs = [sum(part.amount * part.price.amount for part in priced_parts(each)) for each in specs if each.prices]
     return sum(costs) if costs else None
+
+
+def _price(prices: Any, path: str) -> float:
+    """Return the price of a part, given the path of its field in the list."""
+    found = prices
+    for name in path.split("."):
+        found = found[name] if isinstance(found, Mapping) else getattr(found, name)
+    return float(found)

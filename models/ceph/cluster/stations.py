@@ -174,7 +174,7 @@ class Stations:
                 if part.db and number % part.db.osds_per_device == 0:
                     db, depth = number // part.db.osds_per_device, part.db.device.queue_depth
                     of_host["db"] = self._add(f"{host} db {db}", "db device", Discipline.FIFO, depth, (h, db))
-                if number % hosts.osds_per_drive == 0:
+                if number % part.hosts.osds_per_drive == 0:
                     name = f"{self.layout.named(f'osd {osd}', h)} drive"
                     of_host["drive"] = self._add(name, "drive", Discipline.FIFO, own.depth, (h, number))
                 in_turns = own.commits_on_drive(part)
@@ -474,20 +474,24 @@ class Stations:
         """Add slowdowns: of drives, of commits if the log is on the drive, of cores and NICs; and rebuilding."""
         if not self.spec.faults:
             return
-        slow, of_drive, osds = self.timeline.slow, self.spec.hosts.osds_per_drive, self.layout.data_osds
+        slow, osds = self.timeline.slow, self.layout.data_osds
+        drive_of_osd = self.layout.drive_of_osd
+        firsts = np.unique(drive_of_osd, return_index=True)[1]  # the first OSD of each drive
         drive, kv, latency = (self._osds[:osds, self._names.index(part)] for part in ("drive", "kv", "latency"))
         for number in sorted({slowdown[0] for slowdown in slow}):
-            osd = number * of_drive
+            osd = int(firsts[number])
             host, in_host = self.layout.place(osd)
             name, indices = f"{self.layout.named(f'osd {osd}', host)} latency", (host, in_host, "latency")
-            latency[osd : osd + of_drive] = self._add(name, "drive", Discipline.INFINITE_SERVER, indices=indices)
-        rebuilding = tuple((osd // of_drive, at, end, speed) for osd, at, end, speed in self.timeline.rebuilding)
-        self.scenario += speeds(slow + rebuilding, drive[::of_drive].tolist())
-        self.scenario += speeds(slow, latency[::of_drive].tolist())
+            latency[drive_of_osd == number] = self._add(name, "drive", Discipline.INFINITE_SERVER, indices=indices)
+        rebuilding = tuple((int(drive_of_osd[osd]), at, end, speed) for osd, at, end, speed in self.timeline.rebuilding)
+        self.scenario += speeds(slow + rebuilding, drive[firsts].tolist())
+        self.scenario += speeds(slow, latency[firsts].tolist())
         without_db = {number for number, part in enumerate(self.spec.host_groups.values()) if part.db is None}
-        commits = [each for each in slow if self.layout.group_of_osd[each[0] * of_drive] in without_db]
-        for osd in range(of_drive):
-            self.scenario += speeds(commits, kv[osd::of_drive].tolist())
+        commits = [each for each in slow if self.layout.group_of_osd[firsts[each[0]]] in without_db]
+        for nth in range(max(self.layout.osds_per_drive)):  # OSD of a drive
+            has_it = np.append(np.diff(firsts), osds - firsts[-1]) > nth
+            of_nth = [each for each in commits if has_it[each[0]]]
+            self.scenario += speeds(of_nth, kv[np.minimum(firsts + nth, osds - 1)].tolist())
         cores = self.timeline.cores
         self.scenario += speeds(cores, self.host_cpus)
         for part in ("up", "down", "cluster_up", "cluster_down"):

@@ -9,11 +9,13 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.ceph.cluster.placement_rows import PlacementRows
 from models.ceph.cpu import scaled
 from models.ceph.demands.disk_load import DiskLoad
 from models.ceph.demands.state import ClusterState, StateInputs, state_at
+from models.ceph.faults.osd_map import Epoch
 from models.ceph.mechanisms.bluestore import (
     METADATA_BYTES,
     BlueStoreSettings,
@@ -27,6 +29,7 @@ from models.ceph.mechanisms.encryption import SECURE_S_PER_BYTE, gateway_work
 from models.ceph.mechanisms.fragmentation import mean_extents
 from models.ceph.mechanisms.redundancy import stripes
 from models.ceph.mechanisms.rocksdb import Placement, RocksDbOptions, memtable_factor, place
+from models.ceph.spec.host_groups import Layout
 from models.ceph.spec.spec import CephSpec
 from models.devices.device import Device
 from models.network.service_demand import NOTHING, ServiceDemand
@@ -56,6 +59,17 @@ class DeviceAccess:
     on: Literal["drive", "db"] = "drive"
 
 
+def _osds_of_groups(placed: NDArray[np.int32], layout: Layout) -> list[float]:
+    """Return the number of OSDs such as those of each group that would have all; infinite: they have nothing.
+
+    `placed`: OSDs of placement groups or index shards, of any shape.
+    """
+    of_osd = np.bincount(placed[placed != NO_OSD], minlength=layout.data_osds)
+    of_each = np.bincount(layout.group_of_osd[: len(of_osd)], weights=of_osd, minlength=len(layout.groups))
+    means = [float(n) / (layout.hosts[k] * layout.osds[k]) for k, n in enumerate(of_each)]
+    return [placed.size / mean if mean else math.inf for mean in means]
+
+
 class CostFunctions:
     """Derives the demands; `object_bytes` is the mean size of written and stored objects.
 
@@ -64,8 +78,9 @@ class CostFunctions:
 
     Attributes:
         osds: number of OSDs such as these that would have all data.
-        index_osds: number of OSDs that have all bucket indexes, and nothing else; 0: there are none.
+        index_osds: number of OSDs such as these that would have all bucket indexes and nothing else; 0: there are none.
         group: name of the group of hosts that the OSDs are on; empty: of all.
+        is_of_index: whether the OSDs have only bucket indexes.
     """
 
     def __init__(
@@ -75,14 +90,15 @@ class CostFunctions:
         load: DiskLoad = DiskLoad(),  # noqa: B008  # immutable
         *,
         osds: float | None = None,
-        index_osds: int | None = None,
+        index_osds: float | None = None,
         group: str = "",
+        is_of_index: bool = False,
     ):
         self.spec, self.object_bytes, self.load, self.group = spec, object_bytes, load, group
         self.osds = spec.osds if osds is None else osds
         if index_osds is None:
             index_osds = sum(part.hosts.count * part.index_osds_per_host for part in spec.host_groups.values())
-        self.index_osds = index_osds
+        self.index_osds, self.is_of_index = index_osds, is_of_index
         self.is_filestore = spec.osd.backend == "filestore"
 
     @cached_property
@@ -91,19 +107,19 @@ class CostFunctions:
         spec = self.spec
         if not spec.hosts.groups:
             return (self,)
-        rows, layout = PlacementRows(spec), spec.layout
-        groups = rows.data()
-        of_osd = np.bincount(groups[groups != NO_OSD], minlength=layout.data_osds)
-        of_each = np.bincount(layout.group_of_osd[: layout.data_osds], weights=of_osd)
-        found = []
-        for number, (name, part) in enumerate(spec.host_groups.items()):
-            mean = float(of_each[number]) / (layout.hosts[number] * layout.osds[number])
-            at_speed = scaled(part, spec.hosts.cores.speed / part.hosts.cores.speed)
-            osds = groups.size / mean if mean else math.inf
-            found.append(
-                CostFunctions(at_speed, self.object_bytes, self.load, osds=osds, index_osds=self.index_osds, group=name)
+        rows = PlacementRows(spec)
+        osds, index_osds = _osds_of_groups(rows.data(), spec.layout), [float(self.index_osds)] * len(spec.host_groups)
+        if spec.has_index_hosts and spec.access.via_gateways:
+            # OSDs with data have the entries of their objects, and others alone those of all objects.
+            with_data, index = set(np.isfinite(osds).nonzero()[0].tolist()), rows.index(Epoch())
+            index_osds = [0.0 if k in with_data else n for k, n in enumerate(_osds_of_groups(index, spec.layout))]
+        return tuple(
+            CostFunctions(
+                scaled(part, spec.hosts.cores.speed / part.hosts.cores.speed), self.object_bytes, self.load,
+                osds=osds[number], index_osds=index_osds[number], group=name,
             )
-        return tuple(found)
+            for number, (name, part) in enumerate(spec.host_groups.items())
+        )  # fmt: skip
 
     @cached_property
     def fullest(self) -> CostFunctions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from models.ceph.spec.spec import CephSpec
+from models.ceph.spec.spec import GROUP_FIELDS, CephSpec
 from models.ceph.spec.spreads import SPREADS
 from models.network.service_demand import NOTHING, ServiceDemand
 from traces.operations import Op, ops_that, worked
@@ -79,6 +79,5 @@ def _of_groups(spec: CephSpec) -> dict[str, bool]:
     groups = spec.hosts.groups.values()
     if not groups:
         return {}
-    own = ("count", "drives", "cores", "nic", "cluster_nic")
-    paths = {f"hosts.{name}": name for name in own} | {"device": "device"}
+    paths = {f"hosts.{name}": name for name in GROUP_FIELDS} | {"device": "device"}
     return {path: all(getattr(group, name) is not None for group in groups) for path, name in paths.items()}

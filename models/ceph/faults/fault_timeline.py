@@ -73,8 +73,8 @@ def fault_timeline(spec: CephSpec, costs: CostFunctions) -> FaultTimeline:
                 for g in range(fault.host, spec.gateways.count, spec.host_count)
             ]
         if isinstance(fault, SlowDrive):
-            slow.append((fault.osd // spec.hosts.osds_per_drive, fault.at, fault.end_s, fault.speed))
-    neighbours = slow_parts(spec.faults, (spec.layout.first_osd // spec.hosts.osds_per_drive).tolist())
+            slow.append((int(spec.layout.drive_of_osd[fault.osd]), fault.at, fault.end_s, fault.speed))
+    neighbours = slow_parts(spec.faults, spec.layout.first_drive.tolist())
     return FaultTimeline(
         _reshards(spec, costs.commit.constant), tuple(outages), tuple(gateways), (*slow, *neighbours.shared_drives),
         tuple(rebuilding), tuple(neighbours.cores), tuple(neighbours.links),

@@ -3,7 +3,7 @@
 The manager's module does so for each pool in mode upmap, which is the default since Pacific, until no OSD has more than
 `upmap_max_deviation` placement groups more or fewer than its weight is worth (OSDMap::calc_pg_upmaps of
 src/osd/OSDMap.cc; src/pybind/mgr/balancer/module.py). Exceptions to CRUSH's choice are stored, and dropped if their OSD
-is out.
+is out (`models.ceph.mechanisms.given_placement.without`).
 """
 
 from __future__ import annotations
@@ -35,27 +35,6 @@ def balanced(table: Osds, weight: NDArray[np.float64], domain: NDArray[np.int64]
         if not cluster.relieve(osd, sign):
             cluster.give_up(osd)
     return cluster.table
-
-
-def while_out(healthy: Osds, by_crush: Osds, remapped: Osds, domain: NDArray[np.int64], out: list[int]) -> Osds:
-    """Return the OSDs of placement groups while some OSDs are out.
-
-    A stored exception to an OSD that is in is kept, if its placement group has no other OSD in that failure domain.
-
-    Args:
-        healthy: the OSDs after balancing while all are in, shape (placement groups, width).
-        by_crush, remapped: those that CRUSH chooses, while all are in and while some are out, same shape.
-        domain: the failure domain of each OSD, shape (OSDs,).
-        out: the OSDs that are out.
-    """
-    kept = (healthy != by_crush) & ~np.isin(healthy, out)
-    table = np.where(kept, healthy, remapped)
-    # An OSD that is missing (-1) has a domain of its own at each position.
-    found = np.where(table >= 0, domain[table], -1 - np.arange(table.shape[1]))
-    found.sort(axis=1)
-    conflicts = (found[:, 1:] == found[:, :-1]).any(axis=1)
-    table[conflicts] = remapped[conflicts]
-    return table
 
 
 class _Cluster:

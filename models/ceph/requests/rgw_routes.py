@@ -137,10 +137,12 @@ class Routes(OsdRoutes):
 
     def _index_compactions(self) -> list[Step]:
         """Compaction I/O on the drives of the index caused by an entry; with the data, it is part of theirs."""
-        if self.spec.index is None:
+        if self.spec.index is None and not self.spec.has_index_hosts:
             return []
         osds = [self.at.index_osd(member) for member in range(self.spec.index_replicas)]
-        return [self._accesses(osd, lambda costs: costs.compaction_accesses) for osd in osds]
+        return [
+            self._accesses(osd, lambda costs: costs.compaction_accesses if costs.is_of_index else ()) for osd in osds
+        ]
 
     def _delete(self, kind: Kind) -> Stages:
         """A RADOS object and its index entry are removed."""
@@ -166,10 +168,12 @@ class Routes(OsdRoutes):
 
         `LIST_MAX_AIO` queries are in progress until all are sent: a response is followed by the next query.
         """
-        hosts, shards, groups = self.at.host_cpus, self.spec.buckets.shards, self.at.layout.group_of_host.tolist()
-        listed = [costs.listed for costs in self.costs.of_groups]
-        asked = [n % len(hosts) for n in range(shards)]
-        queries = [round_trip(self.hop, visit(hosts[h], listed[groups[h]])) for h in asked]
+        cpus, shards, groups = self.at.host_cpus, self.spec.buckets.shards, self.at.layout.group_of_host.tolist()
+        listed, weights = [costs.listed for costs in self.costs.of_groups], self.at.layout.index_weights
+        all_hosts = range(len(cpus))
+        hosts = [h for h in all_hosts if weights is None or self.spec.index or weights[groups[h]]]
+        asked = [hosts[n % len(hosts)] for n in range(shards)]
+        queries = [round_trip(self.hop, visit(cpus[h], listed[groups[h]])) for h in asked]
         chains = (joined(queries[first::LIST_MAX_AIO]) for first in range(min(LIST_MAX_AIO, shards)))
         return self._accept("LIST") + fan_out(chains) + self._respond()
 

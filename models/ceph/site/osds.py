@@ -30,17 +30,26 @@ _DF_LINE = re.compile(
 )
 _POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
 _FLASH = "ssd", "nvme"
+_OF_ALL_POOLS = (
+    "placement groups of OSDs are those of all pools, of which the data pool is assumed to have as large a part on "
+    "each OSD; ceph pg dump -f json says which are its own, and which OSD is their primary"
+)
 _MOST_GROUPS = 8  # of hosts in a new spec; with more, hosts are equal there
 
 
 @dataclass(frozen=True)
 class Osd:
-    """An OSD: its host, device class (empty: not known), size in bytes (0: not known), and whether it is up."""
+    """An OSD: its host, device class (empty: not known), size in bytes (0: not known), and whether it is up.
+
+    Its number is -1 if it is not known, and so is the number of its placement groups.
+    """
 
     host: str
     device_class: str
     size_bytes: float
     is_up: bool = True
+    number: int = -1
+    pgs: int = -1
 
 
 def facts_of_osds(osds: Sequence[Osd]) -> Found:
@@ -64,6 +73,9 @@ def facts_of_osds(osds: Sequence[Osd]) -> Found:
         facts["host-groups"], notes = groups, _within_hosts(data)
     else:
         notes += about_capacity
+    if len(groups) <= _MOST_GROUPS:
+        facts |= _in_order(data)
+        notes += [_OF_ALL_POOLS] * ("osd-pgs" in facts)
     facts |= of_capacity
     facts |= _kind(data_class)
     if data_class == "ssd":
@@ -83,15 +95,34 @@ def facts_of_osds(osds: Sequence[Osd]) -> Found:
 
 def _groups(osds: Sequence[Osd]) -> list[Mapping[str, object]]:
     """Return the number of hosts with as many drives of as many bytes, the most frequent ones first."""
-    sizes: dict[str, list[float]] = {}
-    for osd in osds:
-        sizes.setdefault(osd.host, []).append(osd.size_bytes)
-    known = all(osd.size_bytes for osd in osds)
-    alike = Counter((len(of_host), float(f"{mean(of_host):.2g}") * known) for of_host in sizes.values())
     return [
-        {"count": hosts, "drives": drives, "bytes": size_bytes}
-        for (drives, size_bytes), hosts in sorted(alike.items(), key=lambda each: (-each[1], each[0]))
+        {"count": len(hosts), "drives": drives, "bytes": size_bytes} for drives, size_bytes, hosts in _alike_hosts(osds)
     ]
+
+
+def _alike_hosts(osds: Sequence[Osd]) -> list[tuple[int, float, list[list[Osd]]]]:
+    """Return drives and bytes of a drive of hosts that are alike, and the OSDs of each, in the order of `_groups`."""
+    of_hosts: dict[str, list[Osd]] = {}
+    for osd in osds:
+        of_hosts.setdefault(osd.host, []).append(osd)
+    known = all(osd.size_bytes for osd in osds)
+    alike: dict[tuple[int, float], list[list[Osd]]] = {}
+    for own in of_hosts.values():
+        size_bytes = float(f"{mean(osd.size_bytes for osd in own):.2g}") * known
+        alike.setdefault((len(own), size_bytes), []).append(own)
+    ordered = sorted(alike.items(), key=lambda each: (-len(each[1]), each[0]))
+    return [(drives, size_bytes, hosts) for (drives, size_bytes), hosts in ordered]
+
+
+def _in_order(osds: Sequence[Osd]) -> Facts:
+    """Return the numbers of OSDs in the order of those of a spec, and their placement groups, if all are up."""
+    ordered = [osd for _, _, hosts in _alike_hosts(osds) for own in hosts for osd in own]
+    facts: Facts = {}
+    if all(osd.number >= 0 for osd in ordered):
+        facts["osd-order"] = [{"osd": osd.number} for osd in ordered]
+        if all(osd.pgs >= 0 and osd.is_up for osd in ordered) and any(osd.pgs for osd in ordered):
+            facts["osd-pgs"] = [{"osd": osd.number, "pgs": osd.pgs} for osd in ordered]
+    return facts
 
 
 def _within_hosts(osds: Sequence[Osd]) -> list[str]:
@@ -117,7 +148,14 @@ def read_tree(file: SiteFile) -> Found:
         for child in node.get("children", ())
     }
     osds = [
-        Osd(host_of.get(number, ""), str(node.get("device_class", "")), _size(node), node.get("status", "up") == "up")
+        Osd(
+            host_of.get(number, ""),
+            str(node.get("device_class", "")),
+            _size(node),
+            node.get("status", "up") == "up",
+            number,
+            int(node.get("pgs", -1)),
+        )
         for number, node in nodes.items()
         if node["type"] == "osd"
     ]
@@ -144,10 +182,7 @@ def _fill(nodes: Iterable[Mapping[str, Any]]) -> list[str]:
     notes = [f"OSDs are {min(fills):.0f} to {max(fills):.0f} % full, {mean(fills):.0f} on average"]
     groups = [int(node["pgs"]) for node in osds if "pgs" in node]
     if groups and max(groups) > 1.2 * mean(groups):
-        notes.append(
-            f"OSDs have {min(groups)} to {max(groups)} placement groups, {mean(groups):.0f} on average; the model "
-            "distributes them at random, not as they are"
-        )
+        notes.append(f"OSDs have {min(groups)} to {max(groups)} placement groups, {mean(groups):.0f} on average")
     return notes
 
 
@@ -171,7 +206,8 @@ def read_tree_text(file: SiteFile) -> Found:
             strays += 1
         elif match["osd"] not in osds:
             weight = 0.0 if match["weight"] == "-" else float(match["weight"])
-            osds[match["osd"]] = Osd(host, match["class"] or "", weight * 2**40, match["status"] == "up")
+            number = int(match["osd"].removeprefix("osd."))
+            osds[match["osd"]] = Osd(host, match["class"] or "", weight * 2**40, match["status"] == "up", number)
     found = facts_of_osds(list(osds.values()))
     notes = (f"{strays} OSDs on no host are left out",) if strays else ()
     return Found(found.facts, (*found.notes, *notes))
@@ -186,9 +222,10 @@ def read_df_tree_text(file: SiteFile) -> Found:
             host = match["name"]
         elif match["osd"]:
             size_bytes = float(match["size"]) * 2 ** _POWERS[match["unit"].upper()]
-            osds.append(Osd(host, match["class"] or "", size_bytes, match["status"] in (None, "up")))
-            used = 0.0 if match["use"] == "-" else float(match["use"])
             groups = {"pgs": int(match["pgs"])} if match["pgs"] and match["pgs"] != "-" else {}
+            is_up, number = match["status"] in (None, "up"), int(match["osd"].removeprefix("osd."))
+            osds.append(Osd(host, match["class"] or "", size_bytes, is_up, number, groups.get("pgs", -1)))
+            used = 0.0 if match["use"] == "-" else float(match["use"])
             nodes.append({"type": "osd", "kb": size_bytes / 1024, "kb_used": used * size_bytes / 102400, **groups})
     found = facts_of_osds(osds)
     return Found(found.facts, (*found.notes, *_fill(nodes)))
@@ -252,8 +289,12 @@ def _has_nodes(file: SiteFile) -> bool:
     return isinstance(nodes, list) and any(isinstance(node, Mapping) and node.get("type") == "osd" for node in nodes)
 
 
+_ROUGH_PGS = frozenset({"osd-pgs"})
+
 READERS = (
-    Reader("ceph osd df tree -f json", lambda file: _has_nodes(file) and "summary" in file.fields, read_tree),
+    Reader(
+        "ceph osd df tree -f json", lambda file: _has_nodes(file) and "summary" in file.fields, read_tree, _ROUGH_PGS
+    ),
     Reader("ceph osd tree -f json", _has_nodes, read_tree),
     Reader(
         "ceph osd tree",
@@ -266,6 +307,7 @@ READERS = (
         "ceph osd df tree",
         lambda file: bool(re.search(r"^\s*ID\s.*%USE\s.*TYPE[ _]NAME", file.text, re.MULTILINE)),
         read_df_tree_text,
+        _ROUGH_PGS,
     ),
     Reader(
         "ceph osd metadata -f json",

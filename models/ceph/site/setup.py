@@ -143,7 +143,24 @@ def _pools(site: Site, hosts: int, osds_: int) -> Tree:
     is_on = balancer["balancer"].value if balancer else since(site["release"].value, "pacific")
     deviation = site.optional(upmap_max_deviation="upmap-max-deviation") if is_on else {}
     groups = {"pg_num": _placement_groups(site, osds_), **balancer, **deviation}
-    return {"data": site["protection"], **index, **groups, **domain}
+    return {"data": site["protection"], **index, **groups, **domain, **_osd_pgs(site)}
+
+
+def _osd_pgs(site: Site) -> Tree:
+    """Return the placement groups of each OSD, in the order of the spec's OSDs; empty: not those of all are known."""
+    order, found = site.get("osd-order"), site.get("osd-pgs")
+    if order is None or found is None or any(site[name].origin == "given" for name in ("hosts", "drives")):
+        return {}
+    of_osd = {each["osd"]: each for each in found.value}
+    ids = [each["osd"] for each in order.value]
+    if not of_osd.keys() <= set(ids):
+        return {}
+    fields = {"osd_pgs": "pgs", "osd_primaries": "primaries"}
+    return {
+        field: Known([of_osd.get(osd, {}).get(name, 0) for osd in ids], found.origin)
+        for field, name in fields.items()
+        if any(name in each for each in found.value)
+    }
 
 
 def _placement_groups(site: Site, osds: int) -> Known:

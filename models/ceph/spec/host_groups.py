@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from models.devices.device import Device
 from models.devices.devices import DeviceField
 from models.devices.processors import BARE_COUNT, OnOneMachine, ProcessorCores
 from traces.spec.field_notes import Basis, LinkRate, Unit
@@ -23,6 +24,10 @@ from traces.spec.units import MOST_COUNT, BytesPerSecond, Fraction
 from traces.workload.distributions import Strict
 
 _TIB = 2.0**40  # CRUSH weights are in TiB
+_SATA_BYTES_PER_S = 6e8  # 6 Gbit/s with 8b/10b: no drive behind it reads faster
+
+DeviceClass = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
+"""A device class of CRUSH: hdd, ssd, nvme, or a name that someone chose."""
 
 
 class HostCores(OnOneMachine, ProcessorCores):
@@ -42,8 +47,16 @@ class HostGroup(Strict):
     drives: Annotated[int, Field(ge=1, le=MOST_COUNT), Basis("that of `hosts`", 1, 106)] | None = Field(
         None, description="Number of data drives of each of its hosts."
     )
+    osds_per_drive: Annotated[int, Field(ge=1, le=32), Basis("that of `hosts`", 1, 4)] | None = Field(
+        None, description="Number of OSDs on each of its data drives, with equal parts of it."
+    )
     device: DeviceField | None = Field(
         None, description="Data device of each of its OSDs: the name of a preset, or its figures."
+    )
+    device_class: DeviceClass | None = Field(
+        None,
+        description="Device class of its OSDs, by which pools choose them; absent: hdd for hard disks, nvme for flash "
+        "that reads faster than SATA allows (600 MB/s), otherwise ssd.",
     )
     cores: Annotated[HostCores, BARE_COUNT] | None = Field(
         None, description="Cores of each of its hosts; a bare number is their count."
@@ -82,14 +95,18 @@ class Layout:
         hosts: number of hosts of each group.
         osds: number of OSDs with data of each host of a group.
         index_osds: the same of those that have only bucket indexes.
-        weights: CRUSH weight of an OSD of each group; None: all are equal.
+        osds_per_drive: number of OSDs with data on a drive of each group.
+        weights: CRUSH weight of an OSD of each group in the data pool; None: all are equal.
+        index_weights: the same in the index pool, of OSDs with data.
     """
 
     groups: tuple[str, ...]
     hosts: tuple[int, ...]
     osds: tuple[int, ...]
     index_osds: tuple[int, ...]
+    osds_per_drive: tuple[int, ...]
     weights: tuple[float, ...] | None = None
+    index_weights: tuple[float, ...] | None = None
 
     @cached_property
     def group_of_host(self) -> NDArray[np.int64]:
@@ -105,6 +122,19 @@ class Layout:
     def first_index_osd(self) -> NDArray[np.int64]:
         """The first OSD of each host that has only bucket indexes, and the number of all OSDs, shape (hosts + 1,)."""
         return self.data_osds + _firsts(np.array(self.index_osds)[self.group_of_host])
+
+    @cached_property
+    def first_drive(self) -> NDArray[np.int64]:
+        """The first drive with data of each host, and the number of all of them, shape (hosts + 1,)."""
+        return _firsts((np.array(self.osds) // np.array(self.osds_per_drive))[self.group_of_host])
+
+    @cached_property
+    def drive_of_osd(self) -> NDArray[np.int64]:
+        """The drive of each OSD with data, shape (data OSDs,); drives are numbered host by host."""
+        host = self.host_of_osd[: self.data_osds]
+        in_host = np.arange(self.data_osds) - self.first_osd[host]
+        each = np.array(self.osds_per_drive)[self.group_of_host[host]]
+        return np.asarray(self.first_drive[host] + in_host // each, np.int64)
 
     @property
     def data_osds(self) -> int:
@@ -154,6 +184,13 @@ class Layout:
 
 def _firsts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(counts)])
+
+
+def class_of(device: Device) -> str:
+    """Return the device class that Ceph gives to an OSD on a device: hdd, ssd, or nvme."""
+    if device.rotational:
+        return "hdd"
+    return "nvme" if device.read.per_byte * _SATA_BYTES_PER_S < device.queue_depth else "ssd"
 
 
 def crush_weight(group: HostGroup, capacity_bytes: float, osds_per_drive: int) -> float:

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from models.ceph.mechanisms.redundancy import ProtectionField
 from models.ceph.mechanisms.resharding import Resharding
-from models.ceph.spec.host_groups import HostCores, HostGroup
+from models.ceph.spec.host_groups import DeviceClass, HostCores, HostGroup
 from models.devices.devices import PRESETS, DeviceField
 from models.devices.processors import BARE_COUNT, ProcessorCores
 from models.network.service_demand import Demand, ServiceDemand
@@ -437,6 +437,10 @@ class Gateways(Strict):
     )
 
 
+Numbers = Annotated[tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...], Unit("", "[101, 97]")]
+"""A number of each OSD."""
+
+
 class Pools(Strict):
     """The pools of data and bucket indexes."""
 
@@ -472,9 +476,26 @@ class Pools(Strict):
         description="Placement groups that an OSD may have more or fewer than its weight is worth before the balancer "
         "moves some.",
     )
+    device_class: DeviceClass | None = Field(
+        None, description="Device class of the OSDs that have data (that of the CRUSH rule); absent: all have."
+    )
+    index_class: DeviceClass | None = Field(
+        None,
+        description="Device class of the OSDs that have bucket indexes; absent: all OSDs have, or those in `index`.",
+    )
     failure_domain: Literal["host", "osd"] = Field(
         "host",
         description="Failure domain: no two replicas or chunks of an object are on the same host, or on the same OSD.",
+    )
+    osd_pgs: Numbers = Field(
+        (),
+        description="Number of placement groups of each OSD, OSD by OSD, as a real cluster has them (`ceph osd df "
+        "tree`, PGS); only their proportions count; empty: what CRUSH gives by weight.",
+    )
+    osd_primaries: Numbers = Field(
+        (),
+        description="Number of placement groups of which each OSD is the primary, which serves reads (`ceph pg dump`); "
+        "only their proportions count; empty: the first ones of CRUSH.",
     )
     fast_read: bool = Field(
         False,
@@ -543,6 +564,14 @@ class Holdings(Strict):
     ) = Field(None, description="Mean size of the extents that deletes have freed; absent: a stored object's chunk.")
 
 
+class GroupPrices(Strict):
+    """Prices of the hosts of a group; those that are absent are as in `prices`."""
+
+    osd_host: Price | None = Field(None, description="Price of each of its hosts without drives.")
+    drive: Price | None = Field(None, description="Price of each of its data drives.")
+    index_drive: Price | None = Field(None, description="Price of each of its drives that only the index pool is on.")
+
+
 class CephPrices(PriceList):
     """Prices of the parts of a Ceph cluster; parts without a price cost nothing."""
 
@@ -552,4 +581,5 @@ class CephPrices(PriceList):
     drive: Price = Field(0.0, description="Price of each data drive of the OSD hosts.")
     index_drive: Price = Field(0.0, description="Price of each drive that only the index pool is on.")
     db_gb: Price = Field(0.0, description="Price of a GB (10^9 bytes) of block.db.")
+    groups: dict[GroupName, GroupPrices] = Field({}, description="Prices of groups of hosts, by their names.")
     copied_tb: Price = Field(0.0, description="Price of copying a TB of objects to a pool with another protection.")

@@ -15,7 +15,8 @@ from models.ceph.mechanisms.osd_threads import Workers
 from models.ceph.mechanisms.releases import Release, since
 from models.ceph.mechanisms.rocksdb import RocksDb
 from models.ceph.spec.access import S3, AccessPath
-from models.ceph.spec.host_groups import HostCores, HostGroup, Layout, crush_weight
+from models.ceph.spec.host_groups import HostCores, HostGroup, Layout, class_of, crush_weight
+from models.ceph.spec.placement_checks import check_classes, check_numbers
 from models.ceph.spec.sections import (
     ASSUMED_NVME,
     Buckets,
@@ -37,6 +38,9 @@ from models.shared.background import BackgroundWork
 from models.shared.faults import NoisyNeighbour, refuse_absent_part, refuse_instant_failures
 from models.shared.store_spec import FAULTS, PRICES, StoreSpec
 from traces.spec.field_notes import Basis
+
+GROUP_FIELDS = ("count", "drives", "osds_per_drive", "cores", "nic", "cluster_nic")
+"""Fields of `hosts` that a group of hosts may have of its own."""
 
 
 class CephSpec(StoreSpec):
@@ -109,7 +113,7 @@ class CephSpec(StoreSpec):
         return {name: self._with_hosts(group) for name, group in groups.items()} if groups else {"": self}
 
     def _with_hosts(self, group: HostGroup) -> CephSpec:
-        own = {name: getattr(group, name) for name in ("count", "drives", "cores", "nic", "cluster_nic")}
+        own = {name: getattr(group, name) for name in GROUP_FIELDS}
         given = {name: value for name, value in own.items() if value is not None}
         index = self.index
         if index is not None and group.index_drives is not None:
@@ -125,16 +129,36 @@ class CephSpec(StoreSpec):
     @property
     def layout(self) -> Layout:
         """Where the hosts and OSDs are."""
-        groups = self.host_groups
+        parts = self.host_groups
+        return Layout(
+            tuple(parts), tuple(part.hosts.count for part in parts.values()),
+            tuple(part.osds_per_host for part in parts.values()),
+            tuple(part.index_osds_per_host for part in parts.values()),
+            tuple(part.hosts.osds_per_drive for part in parts.values()),
+            self._weights(self.pools.device_class), self._weights(self.pools.index_class),
+        )  # fmt: skip
+
+    def _weights(self, device_class: str | None) -> tuple[float, ...] | None:
+        """Return the CRUSH weight of an OSD of each group for a pool on a device class; None: hosts are equal."""
+        parts, classes = self.host_groups, self.device_classes
         weights = [
-            crush_weight(group, groups[name].device.capacity, self.hosts.osds_per_drive)
+            crush_weight(group, parts[name].device.capacity, parts[name].hosts.osds_per_drive)
+            * (device_class in (None, classes[name]))
             for name, group in self.hosts.groups.items()
         ]
-        return Layout(
-            tuple(groups), tuple(part.hosts.count for part in groups.values()),
-            tuple(part.osds_per_host for part in groups.values()),
-            tuple(part.index_osds_per_host for part in groups.values()), tuple(weights) or None,
-        )  # fmt: skip
+        return tuple(weights) or None
+
+    @property
+    def device_classes(self) -> dict[str, str]:
+        """The device class of the OSDs with data of each group of hosts, by its name."""
+        groups = self.hosts.groups
+        own = {name: groups[name].device_class if groups else None for name in self.host_groups}
+        return {name: own[name] or class_of(part.device) for name, part in self.host_groups.items()}
+
+    @property
+    def has_index_hosts(self) -> bool:
+        """Whether some hosts may have bucket indexes on OSDs without data, because pools are on device classes."""
+        return self.pools.device_class is not None or self.pools.index_class is not None
 
     @property
     def collocated(self) -> bool:
@@ -197,15 +221,23 @@ class CephSpec(StoreSpec):
     @property
     def priced(self) -> dict[str, float]:
         """The amount of each part in `prices`."""
-        gateways, parts = self.gateways.count if self.access.via_gateways else 0, self.host_groups.values()
-        return {
+        gateways, parts = self.gateways.count if self.access.via_gateways else 0, self.host_groups
+        amounts = {
             "gateway": gateways,
             "gateway_core": 0 if self.shares_cores else gateways * self.gateways.cores.count,
-            "osd_host": self.host_count,
-            "drive": sum(part.hosts.count * part.hosts.drives for part in parts),
-            "index_drive": sum(part.hosts.count * part.index_osds_per_host for part in parts),
-            "db_gb": sum(part.osds * part.db.size / 1e9 for part in parts if part.db),
+            "db_gb": sum(part.osds * part.db.size / 1e9 for part in parts.values() if part.db),
+            **dict.fromkeys(("osd_host", "drive", "index_drive"), 0.0),
         }
+        own = self.prices.groups if self.prices else {}
+        for name, part in parts.items():
+            hosts = part.hosts.count
+            of_group = {
+                "osd_host": hosts, "drive": hosts * part.hosts.drives, "index_drive": hosts * part.index_osds_per_host,
+            }  # fmt: skip
+            for what, amount in of_group.items():
+                is_own = name in own and getattr(own[name], what) is not None
+                amounts[f"groups.{name}.{what}" if is_own else what] = amount + (0.0 if is_own else amounts[what])
+        return amounts
 
     @property
     def quoted(self) -> dict[str, Quoted]:
@@ -239,8 +271,12 @@ class CephSpec(StoreSpec):
     @property
     def failure_domains(self) -> int:
         """Number of failure domains with data: hosts or OSDs."""
+        return self._domains(self.layout.weights)
+
+    def _domains(self, weights: tuple[float, ...] | None) -> int:
+        """Return the number of failure domains with OSDs of these weights by group; None: all have one."""
         layout = self.layout
-        used = [weight > 0 for weight in layout.weights] if layout.weights else [True]
+        used = [weight > 0 for weight in weights] if weights else [True]
         return sum(
             hosts * (1 if self.pools.failure_domain == "host" else osds)
             for hosts, osds, is_used in zip(layout.hosts, layout.osds, used, strict=True)
@@ -251,7 +287,7 @@ class CephSpec(StoreSpec):
     def index_domains(self) -> int:
         """Number of failure domains of the index pool."""
         if self.index is None:
-            return self.failure_domains
+            return self._domains(self.layout.index_weights)
         layout, by_osd = self.layout, self.pools.failure_domain == "osd"
         each = [osds if by_osd else min(osds, 1) for osds in layout.index_osds]
         return sum(hosts * domains for hosts, domains in zip(layout.hosts, each, strict=True))
@@ -260,7 +296,7 @@ class CephSpec(StoreSpec):
     def index_replicas(self) -> int:
         """Number of replicas of each index shard; without gateways there is no index, so no more than fit."""
         replicas = self.pools.index_replicas
-        return replicas if self.access.via_gateways else min(replicas, self.failure_domains)
+        return replicas if self.access.via_gateways else min(replicas, self.index_domains)
 
     @property
     def upmap_max_deviation(self) -> int | None:
@@ -290,6 +326,7 @@ class CephSpec(StoreSpec):
         self._check_groups()
         if any(cores.shared for cores in (self.hosts.cores, *self._cores_of_groups)):
             self._check_one_machine()
+        check_numbers(self.pools, self.layout)
         if self.access.kind == "mysql" and self.pools.data.is_ec:
             raise ValueError(
                 "pools.data: is an erasure code; access mysql requires replicas, such as 'replica 3' (rbd allows both)"
@@ -340,7 +377,12 @@ class CephSpec(StoreSpec):
                 )
 
     def _check_groups(self) -> None:
-        """Check that groups of hosts differ in nothing that others on the hosts would notice, and have data."""
+        """Check that pools have OSDs, and that groups differ in nothing that others on the hosts would notice."""
+        check_classes(self.pools, self.device_classes.values(), self.access.kind, self.index is not None)
+        absent = [name for name in (self.prices.groups if self.prices else {}) if name not in self.hosts.groups]
+        if absent:
+            allowed = ", ".join(self.hosts.groups) or "none, as hosts.groups is empty"
+            raise ValueError(f"prices.groups.{absent[0]}: there is no such group of hosts; allowed are {allowed}")
         if not self.hosts.groups:
             return
         if not any(self.layout.weights or ()):

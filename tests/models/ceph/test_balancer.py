@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.ceph.cluster.placement_rows import PlacementRows
-from models.ceph.mechanisms.balancer import balanced, while_out
-from models.ceph.mechanisms.crush import NO_OSD, place
+from models.ceph.mechanisms.balancer import balanced
+from models.ceph.mechanisms.crush import place
 from models.store import spec_of
 from tests.profiles import examples
 from traces.errors import InputError
@@ -59,20 +59,6 @@ def test_domains_that_leave_no_choice_stay_uneven():
     assert abs(counts[0] - counts[1]) <= 1
 
 
-def test_exceptions_stay_while_other_osds_are_out():
-    domain = _domains(8, 4)
-    by_crush = place(512, 3, 8, 4)
-    healthy = balanced(by_crush, np.ones(32), domain, 1)
-    remapped = place(512, 3, 8, 4, down={5})
-    table = while_out(healthy, by_crush, remapped, domain, [5])
-    assert not (table == 5).any()
-    assert all(len(set(row)) == 3 for row in domain[table].tolist())
-    unaffected = ~(healthy == 5).any(axis=1) & ~(by_crush == 5).any(axis=1)
-    assert (table[unaffected] == healthy[unaffected]).all()
-    lost = while_out(healthy[:1], by_crush[:1], np.full((1, 3), NO_OSD, np.int32), domain, list(range(32)))
-    assert (lost == NO_OSD).all()
-
-
 _SPEC = {
     "store": "ceph",
     "workload": {"clients": 4, "operations": 100, "object_size": "64KiB", "mix": {"GET": 1}},
@@ -97,6 +83,14 @@ def test_the_balancer_is_on_since_pacific(release, pools, most):
     table = PlacementRows(spec).data()
     deviation = np.abs(_deviations(table, np.ones(96))).max()
     assert deviation > 10 if most is None else deviation <= most
+
+
+def test_exceptions_stay_while_other_osds_are_out():
+    rows = PlacementRows(spec_of(_SPEC | {"release": "squid"}, ""))
+    healthy, table = rows.data(), rows.data(frozenset({5}))
+    assert (healthy == 5).any() and not (table == 5).any()
+    assert (table[healthy != 5] == healthy[healthy != 5]).all()
+    assert all(len(set(row)) == 3 for row in (table // 8).tolist())
 
 
 def test_a_deviation_without_a_balancer_is_refused():

@@ -51,6 +51,11 @@ def of_hosts(count: int, drives: int) -> dict[str, Any]:
     return {"count": count, "drives": drives, "bytes": 4e12}
 
 
+def in_order(*osds: int) -> list[dict[str, int]]:
+    """Return the numbers of OSDs in the order of those of a spec."""
+    return [{"osd": osd} for osd in osds]
+
+
 def osd_tree(counts: list[int], **of_osd: Any) -> dict[str, Any]:
     """Return `ceph osd tree -f json` of hosts with these numbers of OSDs."""
     nodes: list[dict[str, Any]] = [{"id": -1, "name": "default", "type": "root", "type_id": 11, "children": []}]
@@ -78,6 +83,15 @@ def pool(name: str, size: int, pg_num: int, **further: Any) -> dict[str, Any]:
             "erasure_code_profile": "", "stripe_width": 0, **further}  # fmt: skip
 
 
+PG_DUMP = {
+    "pg_ready": True,
+    "pg_map": {"pg_stats": [
+        {"pgid": "1.0", "state": "active+clean", "acting": [1, 2], "acting_primary": 1, "stat_sum": {"num_bytes": 5}},
+        {"pgid": "2.0", "state": "active+clean", "acting": [4, 0], "acting_primary": 4, "stat_sum": {"num_bytes": 9}},
+        {"pgid": "2.1", "state": "active+undersized", "acting": [0, 5, 2147483647], "acting_primary": 5,
+         "stat_sum": {"num_bytes": 9}},
+    ]},
+}  # fmt: skip
 CODED = {"type": 3, "min_size": 5, "erasure_code_profile": "ec42", "stripe_width": 16384}
 POOLS = [
     pool(".mgr", 3, 1),
@@ -215,13 +229,20 @@ def read(tmp_path: Path, store: str, *contents: Any) -> list[Read]:
     [
         (TREE, "ceph osd tree",
          {"hosts": 2, "drives": 5, "drive": "hdd-7k2", "drive.capacity": "4000GB", "index-drives": 1,
-          "host-groups": [of_hosts(1, 4), of_hosts(1, 5)]}),
-        (JEWEL, "ceph osd tree", {"hosts": 2, "drives": 2, "drive.capacity": "3000GB"}),
+          "host-groups": [of_hosts(1, 4), of_hosts(1, 5)], "osd-order": in_order(*range(5, 9), *range(5))}),
+        (JEWEL, "ceph osd tree",
+         {"hosts": 2, "drives": 2, "drive.capacity": "3000GB", "osd-order": in_order(0, 1, 2, 3)}),
         (osd_tree([5, 5, 5, 4, 5]), "ceph osd tree -f json",
          {"hosts": 5, "drives": 5, "drive": "hdd-7k2", "drive.capacity": "4000GB",
-          "host-groups": [of_hosts(4, 5), of_hosts(1, 4)]}),
+          "host-groups": [of_hosts(4, 5), of_hosts(1, 4)],
+          "osd-order": in_order(*range(15), *range(19, 24), *range(15, 19))}),
         (df_tree([4, 4]), "ceph osd df tree -f json",
-         {"hosts": 2, "drives": 4, "drive": "hdd-7k2", "drive.capacity": "4000GB"}),
+         {"hosts": 2, "drives": 4, "drive": "hdd-7k2", "drive.capacity": "4000GB", "osd-order": in_order(*range(8)),
+          "osd-pgs": [{"osd": osd, "pgs": 160 if osd == 7 else 110} for osd in range(8)]}),
+        (PG_DUMP, "ceph pg dump -f json",
+         {"placement-groups": 2, "osd-pgs": [
+             {"osd": 0, "pgs": 2, "primaries": 0}, {"osd": 4, "pgs": 1, "primaries": 1},
+             {"osd": 5, "pgs": 1, "primaries": 1}]}),
         (POOLS, "ceph osd pool ls detail -f json",
          {"placement-groups": 512, "protection": "ec 4+2", "index-replicas": 3}),
         ([pool("data", 3, 128)], "ceph osd pool ls detail -f json",
@@ -258,6 +279,9 @@ def test_ceph(tmp_path, content, kind, facts):
         (osd_tree([2, 2], device_class="ssd"), "the device class ssd does not say"),
         (df_tree([4, 4]), "OSDs are 50 to 65 % full, 52 on average"),
         (df_tree([4, 4]), "OSDs have 110 to 160 placement groups, 116 on average"),
+        (df_tree([4, 4]), "placement groups of OSDs are those of all pools"),
+        (PG_DUMP, "placement groups are those of pool 2, which has most bytes"),
+        (PG_DUMP, "1 of 2 placement groups are not clean"),
         (BUCKETS, "the largest bucket has 9,000,000 of 10,000,000 objects"),
         (STATUS, "RADOS objects are counted as objects"),
         ([CONFIG[0] | {"mask": "host:a"}, *CONFIG[1:]], "osd_memory_target differs between OSDs; it is left out"),
