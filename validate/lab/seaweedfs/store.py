@@ -34,6 +34,9 @@ class SeaweedFs:
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         check(form, options)
 
+    def site(self, store: Store) -> dict[str, object]:
+        return {}
+
     def find(self) -> Path | None:
         return cluster.PROGRAM.find()
 

@@ -32,6 +32,9 @@ class Versitygw:
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         check(form, options)
 
+    def site(self, store: Store) -> dict[str, object]:
+        return {}
+
     def find(self) -> Path | None:
         return PROGRAM.find()
 
