@@ -1,7 +1,8 @@
 """Client processes: several interpreters, each of which issues a part of one trace, with a common time zero.
 
 Each connects, receives the start time, and returns its records at the end. Time zero is a reading of
-`time.perf_counter`, which on Linux is CLOCK_MONOTONIC and therefore the same in all processes.
+`time.perf_counter`, which on Linux is CLOCK_MONOTONIC and therefore the same in all processes. Each has budgets of
+retries and hedges (caps included) and observed latencies of its own.
 """
 
 from __future__ import annotations

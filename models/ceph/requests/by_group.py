@@ -1,4 +1,9 @@
-"""What an OSD does, if its times follow from the group of hosts that it is on."""
+"""What an OSD does, if its times follow from the group of hosts that it is on.
+
+An OSD of a placement group is on a host of another group for other keys, so its step has the visits of each group in
+turn. Steps that are the same in all groups, such as tokens, are made once: groups of equal hosts are, to the bit, a
+cluster of equal hosts, and neither engine knows of groups.
+"""
 
 from __future__ import annotations
 

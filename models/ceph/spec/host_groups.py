@@ -2,7 +2,8 @@
 
 What a group does not say is as in the sections `hosts` and `device`. The *cluster of a group* is the spec as if all
 hosts were those of the group: what OSDs there do follows from it, as in a cluster of equal hosts. Hosts are numbered
-group by group, OSDs host by host, and after them the OSDs that have only bucket indexes.
+group by group, OSDs host by host, and after them the OSDs that have only bucket indexes. How full the OSDs of a group
+are follows from their placement groups, not from weights: three hosts have a replica of everything whatever they weigh.
 """
 
 from __future__ import annotations
