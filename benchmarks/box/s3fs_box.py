@@ -113,10 +113,7 @@ def predicted_rows(fraction: float, folder: Path) -> Iterator[dict[str, Any]]:
     spec: Any = load_spec(SPEC, [f"{path}={value!r}" for path, value in known.items()])
     for cell in cells(fraction):
         run = runs[_name(cell)]
-        listing = {"entries": _ENTRIES if cell.op == "READDIR" else 0}
-        page = spec.below.listing.model_copy(update=listing)  # other LISTs find nothing
-        of_cell = spec.model_copy(update={"below": spec.below.model_copy(update={"listing": page})})
-        measured, predicted = figures(run, cell), figures(simulate(of_cell, cell.trace, seed=1), cell)
+        measured, predicted = figures(run, cell), figures(simulate(spec, cell.trace, seed=1), cell)
         found: dict[str, Any] = {"cell": cell.name, "op": cell.op, "failed": int(run.failed.sum())}
         for name, value in measured.items():
             found |= {f"measured_{name}": value, f"predicted_{name}": predicted[name]}

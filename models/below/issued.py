@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from models.below.absent import with_absent
 from models.network.sub_requests import Counts, RouteChoice, SubRequests
 from models.shared.recent import Recent
 from traces.operations import OPS, Op, rows_that
@@ -42,6 +43,7 @@ class Issued:
         object_bytes: size of the object that each of them names; None: the bytes that it moves.
         of_part: whether they are of an upload in parts before its completion, and leave no object of their own, or read
             a part of their object; a COPY (UploadPartCopy) and a GET have a range then.
+        absent: whether they look up a name, or list a prefix, that does not exist.
     """
 
     op: Op
@@ -49,6 +51,7 @@ class Issued:
     starts: SubRequests
     object_bytes: int | None = None
     of_part: bool = False
+    absent: bool = False
 
 
 Issues = Callable[[Any, Trace], Sequence[Issued]]
@@ -107,6 +110,7 @@ def issued_trace(trace: Trace, issued: Sequence[Issued]) -> IssuedTrace:
     table = table.drop_columns([name for name in ("target", "handle") if name in table.column_names])
     for name, values in columns.items():
         table = with_column(table, name, values.cast(table.schema.field(name).type))
+    table = with_absent(table, np.array([each.absent for each in issued], bool)[kind[order]])
     return IssuedTrace(Trace(table, _pacing(trace.pacing, _in_progress(issued, counts))), kind[order], parents)
 
 

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from models.below.absent import absent_rows
 from models.devices.hdd_scheduling import HddQueue, hdd_queue
 from models.minio.background.maintenance import healed_s, works_of
 from models.minio.background.movement import moved_pools
@@ -24,7 +25,7 @@ from models.minio.requests.multipart import Download, Upload
 from models.minio.requests.parts import BLOCK_BYTES
 from models.minio.requests.request import BASIC, Kind
 from models.minio.requests.routes import Builder
-from models.minio.requests.shard_accesses import reads, visits_of, writes
+from models.minio.requests.shard_accesses import blocks_beyond, reads, visits_of, writes
 from models.minio.spec.faults import MinioHostDown, RackDown, slowdowns
 from models.minio.spec.spec import MinioSpec
 from models.network.demand_sheet import Cycle, Requests
@@ -185,13 +186,15 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     copies, moves = rows_that(trace.op, "copies"), rows_that(trace.op, "moves_bytes")
     parts = in_parts(spec.client.multipart, np.where(moves, trace.transfer_bytes, 0))
     inline = (-(-size // data) <= spec.inline_bytes) & ~parts
-    read_bytes = trace.transfer_bytes
+    read_bytes, more_blocks = trace.transfer_bytes, np.where(parts, -1, blocks_beyond(trace))
     if spec.client.multipart is not None:
         size, read_bytes = (np.where(parts, spec.client.multipart.part_size, each) for each in (size, read_bytes))
     large = (size > BLOCK_BYTES) if any(p.hosts.nic for p in stations.pools) else np.zeros(count, bool)
     replaced = np.zeros(count, bool)
     if spec.overwrites:
         replaced = uniforms(0, stream_id("overwrites"), 0, count) < spec.overwrites
+    whole_bytes = (-(-read_bytes // BLOCK_BYTES) + more_blocks) * BLOCK_BYTES
+    read_bytes = np.where(more_blocks < 0, read_bytes, whole_bytes)
     accesses, source = np.ones(count, np.int64), np.ones(count, np.int64)
     for number, each in enumerate(stations.pools):
         get, put = ((pool == number) & (trace.op == OPS.index(op)) for op in ("GET", "PUT"))
@@ -212,13 +215,18 @@ def _kinds(spec: MinioSpec, stations: Stations, trace: Trace) -> tuple[list[Kind
     inlined, too_large = stores & inline, stores & ~inline & large
     parts &= ~has_data
     forms, which = distinct_rows(
-        [trace.op, pool, inlined, too_large, visits_each, replacing, has_metadata, has_data, parts, rounds, sources]
-    )
+        [trace.op, pool, inlined, too_large, visits_each, replacing, has_metadata, has_data, parts, rounds, sources,
+         np.where(has_data, -1, more_blocks), absent_rows(trace)]
+    )  # fmt: skip
     numbers = []
-    for op, number, is_inline, is_large, visits, replaces, *caches, has_parts, rounds_of, read in forms.tolist():
+    for op, number, is_inline, is_large, visits, replaces, *others in forms.tolist():
+        *caches, has_parts, rounds_of, read, more, is_absent = others
         name = OPS[op]
         shape, (metadata, data_too) = (bool(is_inline), bool(is_large), visits, bool(replaces)), map(bool, caches)
-        kind = Kind(name, number, *shape, metadata, data_too, bool(has_parts), rounds_of, read)
+        of_range = None if more < 0 else more
+        kind = Kind(
+            name, number, *shape, metadata, data_too, bool(has_parts), rounds_of, read, of_range, bool(is_absent)
+        )
         if kind not in index:
             index[kind] = len(kinds)
             kinds.append(kind)

@@ -143,7 +143,8 @@ def _issued(spec: S3fsSpec, series: list[tuple[Op, Series]], index: NDArray[np.i
         at_once = None if call.count == 1 else spec.threads if call.op in _DATA else _lookups(spec)
         own = call.count > 1 and call.op == "HEAD"  # of entries; others are of the file itself
         sub = SubRequests(UNROUTED, count=call.count, size_bytes=size, parallel=at_once, own_keys=own)
-        found.append(((call, nth), Issued(call.op, np.isin(index, numbers), sub, of_part=call.of_part)))
+        of = Issued(call.op, np.isin(index, numbers), sub, of_part=call.of_part, absent=call.absent)
+        found.append(((call, nth), of))
     return found
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from models.s3fs.names import Names
 from models.s3fs.pages import Pages
-from models.s3fs.series import DELETE, EMPTY, HEAD, LIST, PAYLOAD, Call, Protocol, Round, Series
+from models.s3fs.series import DELETE, EMPTY, HEAD, LIST, NOTHING_FOUND, PAYLOAD, Call, Protocol, Round, Series
 from traces.operations import Op
 
 PAGE_ENTRIES = 1000
@@ -114,10 +114,11 @@ class Mount:
         """The pages of a directory, and a HEAD of each entry that is not known."""
         pages = LIST * max(1, -(-self.entries // PAGE_ENTRIES))
         directory = f"{name}/"
-        if self.names.has(directory, self._now_s) or not self.entries:
+        unknown = self.entries - self.names.known_in(directory, self._now_s)
+        if self.names.has(directory, self._now_s) or unknown <= 0:
             return pages
         self.names.keep(directory, self._now_s, self.entries)
-        return (*pages, Round((Call("HEAD", self.entries),)))
+        return (*pages, Round((Call("HEAD", unknown),)))
 
     def _removed(self, name: str, file: _File) -> Series:
         self.names.forget(name)
@@ -127,7 +128,7 @@ class Mount:
 
     def _renamed(self, name: str, file: _File) -> Series:
         """The new name is looked up and listed, the object copied, and the old one removed."""
-        before = self.protocol.absent() + LIST + HEAD * self.protocol.release.rename_heads
+        before = self.protocol.absent() + NOTHING_FOUND + HEAD * self.protocol.release.rename_heads
         return before + self.protocol.copied(file.size_bytes) + self._removed(name, file)
 
     # Files.

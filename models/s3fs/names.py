@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 
 
 class Names:
@@ -17,6 +17,7 @@ class Names:
         self.entries, self.lasts_s = entries, lasts_s
         self._held: OrderedDict[str, tuple[float, int]] = OrderedDict()
         self._used = 0
+        self._within = defaultdict[str, set[str]](set)  # names by the directory that they are in
 
     def has(self, name: str, now_s: float) -> bool:
         """Return whether a name is known; otherwise it has to be looked up."""
@@ -30,11 +31,23 @@ class Names:
         """Remember a name; a directory that was listed with as many entries."""
         self.forget(name)
         self._held[name] = now_s, entries
+        self._within[_directory(name)].add(name)
         self._used += entries
         while self._used > self.entries:
-            self._used -= self._held.popitem(last=False)[1][1]
+            self.forget(next(iter(self._held)))
 
     def forget(self, name: str) -> None:
         """Forget a name."""
         if (found := self._held.pop(name, None)) is not None:
             self._used -= found[1]
+            self._within[_directory(name)].discard(name)
+
+    def known_in(self, directory: str, now_s: float) -> int:
+        """Return how many names in a directory, which ends with a slash, are known one by one."""
+        found = (self._held[name][0] for name in self._within.get(directory, ()))
+        return sum(now_s - since_s < self.lasts_s for since_s in found)
+
+
+def _directory(name: str) -> str:
+    """Return the directory that a name is in, with its slash."""
+    return name[: name.rstrip("/").rfind("/") + 1]

@@ -24,12 +24,14 @@ class Call:
         count: how many there are.
         size_bytes: what each of them moves or copies, or `PAYLOAD`.
         of_part: whether they are of an upload in parts, before its completion.
+        absent: whether they look for what does not exist.
     """
 
     op: Op
     count: int = 1
     size_bytes: int = 0
     of_part: bool = False
+    absent: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,9 @@ Series = tuple[Round, ...]
 
 HEAD: Series = (Round((Call("HEAD"),)),)
 LIST: Series = (Round((Call("LIST"),)),)
+NOTHING_FOUND: Series = (Round((Call("LIST", absent=True),)),)
+"""A listing of a prefix without objects."""
+_NO_OBJECT: Series = (Round((Call("HEAD", absent=True),)),)
 DELETE: Series = (Round((Call("DELETE"),)),)
 EMPTY: Series = (Round((Call("PUT"),)),)
 """An object without bytes; the end of an upload, whose body is not the object, costs the store as much."""
@@ -85,7 +90,7 @@ class Protocol:
 
     def absent(self) -> Series:
         """A name is looked up that does not exist."""
-        return HEAD * self.release.absent_heads + LIST
+        return _NO_OBJECT * self.release.absent_heads + NOTHING_FOUND
 
     def fetched(self, spans: Iterable[Span], size_bytes: int, *, whole: bool = False) -> Series:
         """Stretches of a file are read, one after the other, each in ranges together; `whole`: the payload."""

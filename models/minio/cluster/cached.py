@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from models.minio.requests.parts import METADATA_BYTES, shard_bytes
+from models.minio.requests.parts import BLOCK_BYTES, METADATA_BYTES, shard_bytes
+from models.minio.requests.shard_accesses import blocks_beyond
 from models.minio.spec.spec import MinioSpec
 from models.shared.caches import Hits, Part, hits
 from traces.operations import COPY, DELETE, GET, HEAD, PUT
@@ -64,5 +65,8 @@ def _pages(size_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _read(trace: Trace, shard: NDArray[np.int64], data_shards: int) -> NDArray[np.int64]:
-    """Return the bytes of a shard's file that a request accesses, shape (requests,): fewer for a range."""
-    return np.where(trace.op == GET, shard_bytes(trace.transfer_bytes, data_shards), shard)
+    """Return the bytes of a shard's file that a request accesses, shape (requests,): of a range its blocks."""
+    beyond = blocks_beyond(trace)
+    whole = (-(-trace.transfer_bytes // BLOCK_BYTES) + beyond) * BLOCK_BYTES
+    read = np.where(beyond < 0, trace.transfer_bytes, np.minimum(whole, trace.size_bytes))
+    return np.where(trace.op == GET, shard_bytes(read, data_shards), shard)

@@ -9,6 +9,7 @@ import numpy as np
 
 from models.minio.requests.parts import BLOCK_BYTES, MESSAGE_BYTES, STREAM_BYTES, PartDemand
 from models.minio.requests.request import Branches
+from models.minio.requests.shard_accesses import direct_writes
 from models.minio.requests.transfers import Transfers
 from models.minio.spec.release import looks_up
 from models.network.route import Chance
@@ -27,17 +28,17 @@ class Accesses(Transfers):
         """Return the demand of a shard that is written, with the bytes of its metadata if it is inline."""
         if not self.drives.direct:
             return self._part(self.write, more, self.drives.write_size, self.kind.accesses)
-        return PartDemand.of(
-            self.write, data_shards=self.layout.data, more_bytes=more, access_bytes=self.drives.largest_write,
-            has_tail=True, visits=self.kind.accesses,
-        )  # fmt: skip
+        return direct_writes(self.pool, self.write, more, self.kind.accesses)
 
     def _part(self, demand: ServiceDemand, more: int = 0, size: int = 0, visits: int = 1) -> ServiceDemand:
         """Return the demand of a shard."""
         data = self.layout.data
-        if not self.limited and not size:
+        if not self.limited and not size and self.kind.more_blocks is None:
             return demand.per_shard(data)
-        return PartDemand.of(demand, data_shards=data, more_bytes=more, access_bytes=size, visits=visits)
+        return PartDemand.of(
+            demand, data_shards=data, more_bytes=more, access_bytes=size, visits=visits,
+            more_blocks=self.kind.more_blocks,
+        )  # fmt: skip
 
     def _accesses(
         self, demand: ServiceDemand, latency: ServiceDemand | None = None, times: int | None = None
@@ -99,7 +100,10 @@ class Accesses(Transfers):
             chains = [self._calls_of_reads(p) for p in readers]
             first = len(chains[0]) // count if self.kind.large else len(chains[0])
         elif self.kind.large and count == 1:
-            begin, rest = (PartDemand.of(self.read, data_shards=data, blocks=blocks) for blocks in ("first", "later"))
+            begin, rest = (
+                PartDemand.of(self.read, data_shards=data, blocks=blocks, more_blocks=self.kind.more_blocks)
+                for blocks in ("first", "later")
+            )
             drives = [self._reader(p, "drive") for p in readers]
             chains = [access(drive, begin, latency) + visit(drive, rest) for drive in drives]
             first = len(chains[0]) - 1
@@ -114,7 +118,7 @@ class Accesses(Transfers):
         """Return the reads of a shard with direct I/O, block by block.
 
         On the coordinator's own drive, those are two calls for each block; another node reads the file in calls of 128
-        KiB. One of both takes place.
+        KiB. One of both takes place. A single node has drives of its own only.
         """
         count, data = self.kind.accesses, self.layout.data
         block = PartDemand.of(NOTHING, data_shards=data, access_bytes=STREAM_BYTES)
@@ -122,13 +126,16 @@ class Accesses(Transfers):
         limit = min(self.drives.read_size or STREAM_BYTES, STREAM_BYTES)
         own = PartDemand.of(
             self.read, data_shards=data, access_bytes=self.drives.read_size, visits=2 * count,
-            per_block_accesses=0 if self.drives.read_size else 2,
+            per_block_accesses=0 if self.drives.read_size else 2, more_blocks=self.kind.more_blocks,
         )  # fmt: skip
         other = PartDemand.of(
-            self.read, data_shards=data, access_bytes=limit, visits=max(per_block, 1) * count
+            self.read, data_shards=data, access_bytes=limit, visits=max(per_block, 1) * count,
+            more_blocks=self.kind.more_blocks,
         )  # fmt: skip
         latency = self._overlapping(self._latency_of(self.drives.read_latency).scaled(1 / (2 * count)))
         reads = access(self._reader(position, "own drive"), own, latency, times=2)
+        if not self.calls_nodes:
+            return reads * count
         return (reads + access(self._reader(position, "other drive"), other, times=max(per_block, 1))) * count
 
     def _commit(self, position: int) -> Step:

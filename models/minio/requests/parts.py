@@ -42,8 +42,11 @@ class PartDemand(ServiceDemand):
         more_bytes: further bytes, whatever the size.
         access_bytes: largest access; a larger part takes several, each with the constant time; 0: no limit.
         has_tail: whether bytes after the last multiple of 4 KiB are an access of their own.
+        by_block: whether accesses end with each block and its checksum; then `data_shards` is 1.
         per_block_accesses: accesses for each block begun, whatever their size; 0: as many as `access_bytes` makes.
         visits: number of visits that these accesses are divided into, each with its own draw.
+        more_blocks: blocks that a range touches beyond those that have as many bytes; then all of each of them is
+            moved, as its checksum is that of the whole block. None: the bytes are moved as they are.
     """
 
     data_shards: int = 0
@@ -52,8 +55,10 @@ class PartDemand(ServiceDemand):
     more_bytes: int = 0
     access_bytes: int = 0
     has_tail: bool = False
+    by_block: bool = False
     per_block_accesses: int = 0
     visits: int = 1
+    more_blocks: int | None = None
 
     @classmethod
     def of(cls, demand: ServiceDemand, **part: Any) -> PartDemand:
@@ -70,7 +75,13 @@ class PartDemand(ServiceDemand):
     def accesses(self, size_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of accesses, same shape."""
         if self.per_block_accesses:
-            return np.maximum(-(-size_bytes // BLOCK_BYTES), 1) * self.per_block_accesses
+            blocks = np.maximum(-(-size_bytes // BLOCK_BYTES), 1) + (self.more_blocks or 0)
+            return np.asarray(blocks * self.per_block_accesses, np.int64)
+        if self.by_block:
+            whole, rest = np.divmod(size_bytes, BLOCK_BYTES)
+            last = rest + HASH_BYTES * (rest > 0) + self.more_bytes
+            each = -(-(BLOCK_BYTES + HASH_BYTES) // self.access_bytes)
+            return np.asarray(np.maximum(whole * each + -(-last // self.access_bytes), 1), np.int64)
         moved = np.asarray(self._bytes(size_bytes))
         if not self.has_tail:
             return np.maximum(-(-moved // self.access_bytes), 1) if self.access_bytes else np.ones_like(moved)
@@ -80,6 +91,8 @@ class PartDemand(ServiceDemand):
         return np.asarray(np.maximum(count + ((tail > 0) | (whole == 0)), 1), np.int64)
 
     def _bytes(self, size_bytes: NDArray[np.int64]) -> NDArray[np.int64]:
+        if self.more_blocks is not None:
+            size_bytes = (-(-size_bytes // BLOCK_BYTES) + self.more_blocks) * BLOCK_BYTES
         part = shard_bytes(size_bytes, self.data_shards) if self.data_shards else size_bytes
         return np.asarray(part * self.times, np.int64) + self.more_bytes
 

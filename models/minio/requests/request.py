@@ -27,6 +27,9 @@ class Kind:
         accesses: of a drive that has a shard.
         rounds: how often a GET or PUT waits for acknowledgements of its bytes, if links have queues.
         source_accesses: of a drive that has a shard of the object that a COPY reads.
+        more_blocks: of a GET of a range: blocks that it touches beyond those that have as many bytes; all of each block
+            is read, as its checksum is that of the whole block. None: not a range, or of an object of one block.
+        absent: whether it looks for what does not exist.
         in_parts: whether the object is in parts, of which `large` and `accesses` describe one.
         overwrites: whether a PUT replaces an object.
         metadata_cached: whether the page caches have the object's metadata.
@@ -44,6 +47,8 @@ class Kind:
     in_parts: bool = False
     rounds: int = 0
     source_accesses: int = 1
+    more_blocks: int | None = None
+    absent: bool = False
 
     @property
     def variant(self) -> str:
@@ -58,6 +63,8 @@ class Kind:
             "in parts" * self.in_parts,
             f"{self.rounds} rounds" * (self.rounds > 0),
             f"{self.source_accesses} reads" * (self.source_accesses > 1),
+            "" if self.more_blocks is None else f"range and {self.more_blocks}",
+            "absent" * self.absent,
             f"pool {self.pool}" * (self.pool > 0),
         )
 

@@ -72,7 +72,7 @@ class Builder(Accesses):
             case "PUT":
                 return self._put()
             case "HEAD":
-                found = self._hung_call() + self._find(always=True)
+                found = self._hung_call() + (self._missing() if self.kind.absent else self._find(always=True))
                 return self._request() + self._lock() + found + self._respond() + self._refill()
             case "DELETE":
                 return self._delete()
@@ -109,9 +109,12 @@ class Builder(Accesses):
         count, data = self.kind.accesses, self.layout.data
         read = PartDemand.of(
             self.read, data_shards=data, access_bytes=self.drives.read_size, visits=2 * count,
-            per_block_accesses=0 if self.drives.read_size else 2,
+            per_block_accesses=0 if self.drives.read_size else 2, more_blocks=self.kind.more_blocks,
         )  # fmt: skip
-        latency = PartDemand.of(self.drives.read_latency, data_shards=data, visits=2 * count, per_block_accesses=2)
+        latency = PartDemand.of(
+            self.drives.read_latency, data_shards=data, visits=2 * count, per_block_accesses=2,
+            more_blocks=self.kind.more_blocks,
+        )  # fmt: skip
         one = self._accesses(read, latency if self.drives.read_latency.takes_time else NOTHING, 2)
         reads = tuple(one(p) for p in range(data))
         links = self._client_links("all", up=False, visits=count) if self.streamed else ()
@@ -181,11 +184,11 @@ class Builder(Accesses):
         The host of a drive decodes and sends what the drive reads, and the coordinator merges the entries of all. Of a
         prefix without entries there is no folder, and nothing is read.
         """
-        each = 1 + sum(reads_of(self.spec, self.kind.pool, self.pool).files)
-        read = self.read.without_bytes.scaled(each if self.spec.listing.entries else 0.0)
-        entries = math.ceil(1.06 * self.spec.listing.entries) + 4
+        each, of_page = 1 + sum(reads_of(self.spec, self.kind.pool, self.pool).files), self._entries
+        read = self.read.without_bytes.scaled(each if of_page else 0.0)
+        entries = math.ceil(1.06 * of_page) + 4
         count = min(entries, _LIST_VISITS)
-        decoded = entries if self.spec.listing.entries else 0
+        decoded = entries if of_page else 0
         reads = [
             access(
                 int(self.stations.drive[pool.first_drive + d]),
@@ -204,12 +207,17 @@ class Builder(Accesses):
             reads = [reads[0][-1:]]
         found = entries * MESSAGE_BYTES * self.spec.total_drives
         names = PartDemand.of(self._wire, more_bytes=found, times=0)
-        merged = self.hosts.entries_demand(self.hosts.entry_cpu, self.spec.listing.entries)
+        merged = self.hosts.entries_demand(self.hosts.entry_cpu, of_page)
         answered = in_series(use(self.places.head(self.kind.pool, "cpu"), merged)) if merged.takes_time else ()
         if not self.calls_nodes:
             return fan_out(reads) + answered
         called = in_series(delay(self.stations.latency, self._way_s))
         return called + fan_out(reads) + in_series(use(self.places.head(0, "in"), names)) + answered
+
+    @property
+    def _entries(self) -> int:
+        """Entries of a page of a listing."""
+        return 0 if self.kind.absent else self.spec.listing.entries
 
     # Locks and metadata.
 

@@ -116,7 +116,9 @@ class Transfers(Request):
         """Shards that a GET reads on their way to the coordinator, on its link and on those of the drives' hosts."""
         if not self.calls_nodes:
             return ()
-        shard = PartDemand.of(self._wire, data_shards=self.layout.data, blocks=blocks, more_bytes=more)
+        shard = PartDemand.of(
+            self._wire, data_shards=self.layout.data, blocks=blocks, more_bytes=more, more_blocks=self.kind.more_blocks
+        )
         positions = range(self._readers)
         return send(shard, *(self._reader(p, part) for part in ("receiver", "out") for p in positions))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from models.s3fs.compile import series_of
 from models.shared.prices import cost
 from models.store import compile_spec, demands_of, levels, load_spec, store_of
 from sim.analysis.bounds import bounds
@@ -13,7 +14,7 @@ from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
 from sim.simulate import simulate
 from tests.models.below.test_blocks import STORES
-from tests.models.s3fs.common import BELOW, MIB, mounted, trace_of
+from tests.models.s3fs.common import BELOW, MIB, Row, mounted, text_of, trace_of
 from tests.paths import EXAMPLES
 from tests.sim.engine.test_engines import assert_identical
 from traces.errors import InputError
@@ -176,9 +177,26 @@ def test_bounds_hold_for_one_client(below):
     assert found.response_s.low <= mean_s * 1.001
 
 
-def test_a_list_of_an_absent_name_reads_no_entries():
-    """A creation has such a LIST; a full page takes 1,064 reads of 8 ms of the drive."""
-    few, box = ["workload.operations=20", "workload.mix={PUT: 1}"], EXAMPLES / "s3fs/box.yaml"
-    specs = [load_spec(box, [*few, f"below.listing.entries={entries}"]) for entries in (0, 1000)]
-    nothing, page = (float(np.median(simulate(spec).latency_s)) for spec in specs)
-    assert nothing < 0.2 and page == pytest.approx(nothing + 2 * 1064 * 8e-3, rel=0.15)
+def test_look_ups_of_an_absent_name_read_nothing():
+    """A creation has LISTs and HEADs of such names; a full page takes 1,064 reads of 8 ms of the drive."""
+    few, box = ["workload.operations=20"], EXAMPLES / "s3fs/box.yaml"
+
+    def median_s(op: str, entries: int) -> float:
+        spec = load_spec(box, [*few, f"workload.mix={{{op}: 1}}", f"below.listing.entries={entries}"])
+        return float(np.median(simulate(spec).latency_s))
+
+    assert median_s("PUT", 0) == median_s("PUT", 1000) < 0.04  # one write of 8.5 ms, and CPU times
+    assert median_s("READDIR", 1000) == pytest.approx(median_s("READDIR", 0) + 1064 * 8e-3, rel=0.15)
+
+
+def test_a_directory_whose_entries_are_known_is_listed_without_heads():
+    spec = mounted("directory_entries=25")
+    stats: list[Row] = [("STAT", f"dir/f{n}", 4096, None, None) for n in range(25)]
+    whole, rest = ([*stats[first:], ("READDIR", "dir", 0, None, None)] for first in (0, 10))
+    for rows, expected in ((whole, "LIST"), (rest, "LIST; 10 HEAD"), (rows_again(rest), "LIST")):
+        series, index = series_of(spec, trace_of(rows))
+        assert text_of(series[index[-1]][1], 0) == expected
+
+
+def rows_again(rows: list[Row]) -> list[Row]:
+    return [*rows, rows[-1]]
