@@ -1,7 +1,8 @@
 """Where the visits of a request take place: a table with a row for each volume, drive and gateway.
 
-A row has the volume that a chunk is appended to, and the one that it is read from: writes of a bucket go to a few
-volumes, and reads to all drives. A block of columns is an epoch, in which some hosts are killed or hang.
+A row has the volume that a chunk is appended to, and the copy that it is read from, which is a random one each time:
+writes of a bucket go to a few volumes, and reads to all drives. A block of columns is an epoch, in which some hosts are
+killed or hang.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from models.seaweedfs.spec import SeaweedSpec
 from models.shared.epochs import all_well
 from models.shared.links import added_link
 from models.shared.placement_table import numbered, placed_by_epoch
+from traces.random_streams import stream_id, uniforms
 
 _HEAD = ("entry", "cpu", "in", "out", "store", "writes", "reads", "again")
 _COPY = ("hung", "way", "cpu", "in", "volume", "journal", "drive")
@@ -85,6 +87,8 @@ class Places:
         self.bound = not all_well(self.epochs)
         self.buckets = max(1, min(buckets, _MOST_BUCKETS))
         self.writable = spec.volumes.per_bucket
+        # Rows of chunks, without that of the copy that is read: each volume with each drive.
+        self._chunks = math.lcm(self.writable * self.buckets, spec.total_drives)
         self.volume: dict[tuple[int, int], int] = {}
         self._gates, shut = stations.hung_gates([fault for fault in spec.faults if isinstance(fault, HostHung)])
         self.scenario = [*[Action(ActionKind.DOWN, stations.refused)] * self.bound, *shut]
@@ -120,16 +124,16 @@ class Places:
 
     def row_hashes(self, key_hash: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return what selects the row of each request, same shape: gateways take turns."""
-        gateways, rows = np.uint64(self.spec.gateway_count), np.uint64(len(self.table) // self.spec.gateway_count)
+        gateways, rows = np.uint64(self.spec.gateway_count), np.uint64(self._chunks)
         turn = np.arange(len(key_hash), dtype=np.uint64) % gateways
-        return np.asarray(key_hash % rows * gateways + turn, np.uint64)
+        draws = uniforms(0, stream_id("seaweedfs/copy"), 0, len(key_hash))
+        copy = (draws * self.spec.volumes.copies).astype(np.uint64)
+        return np.asarray((key_hash % rows + rows * copy) * gateways + turn, np.uint64)
 
     # Rows.
 
     def _block(self, epoch: Epoch) -> NDArray[np.int32]:
-        volumes = self.writable * self.buckets
-        rows = product(range(volumes * self.spec.total_drives // math.gcd(volumes, self.spec.total_drives)),
-                       range(self.spec.gateway_count))  # fmt: skip
+        rows = product(range(self._chunks * self.spec.volumes.copies), range(self.spec.gateway_count))
         return np.array([self._row(number, gateway, epoch) for number, gateway in rows], np.int32)
 
     def _row(self, number: int, gateway: int, epoch: Epoch) -> list[int]:
@@ -195,9 +199,9 @@ class Places:
 
     def _read(self, number: int, gateway: int, epoch: Epoch) -> tuple[int, list[int]]:
         """Return whether no copy is left, and the columns of the copy that is read, after one that hangs."""
-        stations, none, spec = self.stations, self.stations.nowhere, self.spec
+        stations, none = self.stations, self.stations.nowhere
         copies = self._holders(number)
-        order = [copies[(number // spec.hosts.count + n) % len(copies)] for n in range(len(copies))]
+        order = [copies[(number // self._chunks + n) % len(copies)] for n in range(len(copies))]
         tried = [host for host in order if host not in epoch.dead and (host not in epoch.hung - epoch.unnoticed)]
         good = [host for host in tried if host not in epoch.hung]
         late = stations.timer if tried and tried[0] in epoch.hung else none

@@ -96,6 +96,6 @@ STORE = Store(
     unused=unused,
     spreads=SPREADS,
     durability=durability,
-    evidence=Evidence("mechanism", "docs/seaweedfs.md"),
+    evidence=Evidence("box", "docs/seaweedfs.md"),
     setup=SETUP,
 )

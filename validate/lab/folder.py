@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,6 +44,20 @@ def free_ports(count: int) -> list[int]:
         for probe in probes:
             probe.bind(("127.0.0.1", 0))
         return [int(probe.getsockname()[1]) for probe in probes]
+
+
+def further_ports(folder: Path, hosts: int, each: int) -> list[list[int]]:
+    """Return further ports of each host of a store on loopback: those that were free when this was first asked.
+
+    Args:
+        folder: of the store.
+        each: number of ports of a host.
+    """
+    file = folder / "ports.json"
+    if not file.exists():
+        found = free_ports(each * hosts)
+        file.write_text(json.dumps([found[first : first + each] for first in range(0, len(found), each)]))
+    return [[int(port) for port in of_host] for of_host in json.loads(file.read_text())]
 
 
 def last_lines(log: Path) -> str:

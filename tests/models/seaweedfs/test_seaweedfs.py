@@ -92,6 +92,16 @@ def test_calls_that_reach_a_direct_drive_are_waited_for(op, size, accesses):
     assert took_s(spec).mean() == pytest.approx(accesses * 5e-3, rel=0.01)
 
 
+def test_an_object_is_read_from_a_random_copy_each_time():
+    keys = {"workload": {"clients": 1, "operations": 3000, "object_size": "4KiB", "mix": {"GET": 1},
+                         "keys": {"kind": "uniform", "count": 1}}}  # fmt: skip
+    spec = alone("GET", "4KiB", hosts={"count": 3}, volumes={"copies": 3}, drives={"read": "1ms"}, **keys)
+    network, requests = compile_spec(spec, generate(spec.workload, 0))
+    outcome = compiled_engine.run(Program.of(network, requests, 0))
+    busy_s = [s for station, s in zip(network.stations, outcome.busy_s, strict=True) if station.role == "drive"]
+    assert busy_s == pytest.approx([1.0] * 3, rel=0.1)
+
+
 def test_a_volume_is_locked_while_a_direct_drive_writes():
     hosts, drives = {"count": 1}, {"direct": True, "read": "5ms", "write": "5ms", "queue_depth": 64}
     ends = [

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from validate.lab.folder import free_ports
+from validate.lab.folder import further_ports
 from validate.lab.options import options_of
 from validate.lab.programs.pypi import PypiProgram
 from validate.lab.seaweedfs.options import copies_of
@@ -56,18 +56,11 @@ def place(store: Store, host: int) -> Place:
     Clients reach a gateway at the address of its node, where its S3 server listens, and not its filer.
     """
     ip, _, port = store.nodes[host].address.rpartition(":")
-    ports = _BOX_PORTS if store.box is not None else _ports(store)[host]
+    ports = (
+        _BOX_PORTS if store.box is not None else further_ports(store.folder, len(store.nodes), len(_BOX_PORTS))[host]
+    )
     http = ports[0] if host in store.form.gateway_hosts else int(port)
     return Place(ip, http, *ports[1:])
-
-
-def _ports(store: Store) -> list[list[int]]:
-    """Return the further ports of each host on loopback."""
-    file, each = store.folder / "ports.json", len(_BOX_PORTS)
-    if not file.exists():
-        found = free_ports(each * store.form.host_count)
-        file.write_text(json.dumps([found[first : first + each] for first in range(0, len(found), each)]))
-    return [[int(port) for port in of_host] for of_host in json.loads(file.read_text())]
 
 
 def start(binary: Path, store: Store, spawn: Spawn) -> None:

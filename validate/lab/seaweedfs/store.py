@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from traces.errors import InputError
+from validate.lab.host_faults import fault_event
 from validate.lab.programs.found import first_line
 from validate.lab.seaweedfs import cluster
-from validate.lab.seaweedfs.fault_events import fault_event
 from validate.lab.seaweedfs.options import check
 from validate.lab.seaweedfs.readiness import unready
 from validate.lab.store import FaultEvent, Form, Node, Placement, Progress, RequestTrace, Spawn, StagedFaults, Store

@@ -9,8 +9,8 @@ import pytest
 
 from traces.errors import InputError
 from validate.lab.faults import LabFault
+from validate.lab.host_faults import fault_event
 from validate.lab.seaweedfs import cluster, options
-from validate.lab.seaweedfs.fault_events import fault_event
 from validate.lab.store import Form, Node, Store
 
 FORM = Form(2, 2, gateways=1, monitors=1)
