@@ -47,7 +47,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def further_ports(folder: Path, hosts: int, each: int) -> list[list[int]]:
-    """Return further ports of each host of a store on loopback: those that were free when this was first asked.
+    """Return further ports of each host of a store on loopback: those that were free at first.
 
     Args:
         folder: of the store.
