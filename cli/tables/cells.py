@@ -21,3 +21,7 @@ class Figure(str):
         made = super().__new__(cls, text)
         made.value, made.unit = value, unit
         return made
+
+    def __getnewargs__(self) -> tuple[str, float, str]:  # type: ignore[override]
+        """Return what copies are made from."""
+        return str(self), self.value, self.unit

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -152,3 +154,10 @@ def test_progress_is_a_line_now_and_then_if_stderr_is_no_terminal(monkeypatch, c
         now_s += 12
         update(7)
     assert capsys.readouterr().err == "searching: 7 done in 12 s\n"
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_copies_keep_the_number(copied):
+    """Reports copy the rows of tables."""
+    cell = copied(Figure("1.23 ms", 0.0012345, "s"))
+    assert (cell, cell.value, cell.unit) == ("1.23 ms", 0.0012345, "s")
