@@ -169,6 +169,17 @@ def test_a_hung_server_holds_writes_up_and_reads_for_thirty_seconds():
     assert took_s(alone("GET", "4KiB", operations=20, faults=hung, **more)).max() == pytest.approx(30, rel=0.01)
 
 
+def test_volumes_of_a_hung_server_are_handed_out_until_it_responds():
+    hung = [{"kind": "host_hung", "host": 1, "at": 1e-9, "back_at": 45}]
+    load = {"rate": "5/s", "duration": "44s", "object_size": "4KiB", "mix": {"PUT": 1}}
+    gateways = {"collocated": False, "cpu": {"PUT": 0}}
+    hosts = {"count": 4, "cpu": {"PUT": 0}}
+    more = {"hosts": hosts, "gateways": gateways, "volumes": {"copies": 3}, "faults": hung, "workload": load}
+    outcome, _ = run(spec_of({**FREE, **more}, "spec"))
+    late = outcome.start_s > 35
+    assert 0.5 < (outcome.end_s[late] > 44).mean() < 1, "but not those whose volume has no copy there"
+
+
 def test_a_killed_server_is_not_read_from_and_writes_need_another_one():
     gateways = {"collocated": False, "cpu": {"GET": 0, "PUT": 0}}
     killed = [{"kind": "host_down", "host": 1, "at": 1e-9}]
