@@ -4,21 +4,25 @@
     python benchmarks/file_system_failures.py --predict
 
 Starts a MinIO of one drive and each file system on it, in a lab of its own, and writes and reads files of 64 KiB in an
-open loop of 20/s while something fails: the store or Redis is silent (SIGSTOP), the store is killed and started again,
-or the mount is killed and started again. Prints a table. With ``--predict``, nothing is started, and the figures are
-those of a simulation of the same requests; a killed mount is not in the models.
+open loop of 20/s while something fails: the store or Redis is silent (SIGSTOP), the store, Redis (with a log that is
+written each second) or the mount is killed and started again, or the disk of the cache, a file system of 64 MiB in
+memory, is full. Prints a table. With ``--predict``, nothing is started, and the figures are those of a simulation of
+the same requests; of a full disk, of one without cache. ``--runs FOLDER`` keeps the Runs.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
+import subprocess
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -87,6 +91,30 @@ def store_fault(effect: str, fs: FileSystem, for_s: float) -> None:
     staging.end(store)
 
 
+def redis_killed(fs: FileSystem, for_s: float) -> None:
+    """Kill Redis, and start it again after a while, with the log that it has kept."""
+    (pid,) = fs.running[REDIS]
+    command, variables = (
+        (Path("/proc") / str(pid) / name).read_bytes().split(b"\0")[:-1] for name in ("cmdline", "environ")
+    )
+    os.kill(pid, signal.SIGKILL)
+    time.sleep(for_s)
+    environment = dict(each.split(b"=", 1) for each in variables if b"=" in each)
+    with fs.log(REDIS).open("ab") as log:
+        subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+
+
+def cache_full(fs: FileSystem, for_s: float) -> None:
+    """Fill the file system of the cache, and remove what fills it after a while."""
+    filler = Path(fs.options[_CACHE]) / "filler"
+    with filler.open("wb") as file, contextlib.suppress(OSError):  # no space left on device
+        while True:
+            file.write(b"0" * (1 << 16))
+            file.flush()
+    time.sleep(for_s)
+    filler.unlink()
+
+
 def mount_killed(fs: FileSystem, for_s: float) -> None:
     """Kill the mount, and start it again after a while."""
     processes.end(processes.marked([fs.mark(MOUNT)])[fs.mark(MOUNT)], 5.0, at_once=True)
@@ -96,25 +124,60 @@ def mount_killed(fs: FileSystem, for_s: float) -> None:
     lifecycle.up(fs.name, store, fs.form, fs.options)
 
 
-FAILURES: dict[str, Callable[[FileSystem, float], None]] = {
-    "store silent": partial(store_fault, "paused"),
-    "store killed": partial(store_fault, "killed"),
-    "Redis silent": partial(silent, REDIS),
-    "mount killed": mount_killed,
-}
+_CACHE = "mount.cache-dir"
 
 
-_MODELLED = {
-    "store silent": ("below.", "kind: link_down, accepts: true"),
-    "store killed": ("below.", "kind: host_down"),
-    "Redis silent": ("", "kind: metadata_down"),
+@dataclass(frozen=True)
+class Failure:
+    """A failure of a file system.
+
+    Attributes:
+        fail: makes it last for some seconds.
+        fault: what the models have of it: the section of the spec, and the kind; None: not a fault.
+        sets: or values of the spec instead, for the whole run.
+        options: of the file system that is to fail.
+        only: the file system that has it; empty: all.
+    """
+
+    fail: Callable[[FileSystem, float], None]
+    fault: tuple[str, str] | None = None
+    sets: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    only: str = ""
+
+
+FAILURES = {
+    "store silent": Failure(partial(store_fault, "paused"), ("below.", "kind: link_down, accepts: true")),
+    "store killed": Failure(partial(store_fault, "killed"), ("below.", "kind: host_down")),
+    "Redis silent": Failure(partial(silent, REDIS), ("", "kind: metadata_down"), only="juicefs"),
+    "Redis killed": Failure(
+        redis_killed, ("", "kind: metadata_down"), options={"redis.appendonly": "yes"}, only="juicefs"
+    ),
+    "cache full": Failure(cache_full, sets=("cache.size=0",), options={_CACHE: ""}, only="juicefs"),
+    "cache full, write-back": Failure(
+        cache_full, sets=("cache.size=0",), options={_CACHE: "", "mount.writeback": ""}, only="juicefs"
+    ),
+    "mount killed": Failure(mount_killed, ("", "kind: mount_down")),
 }
-"""What the models have of them: whose faults, and which."""
 _EXAMPLES = {"juicefs": ROOT / "examples/juicefs/box.yaml", "s3fs": ROOT / "examples/s3fs/files.yaml"}
 _FAST = (
     "workload.rate=20/s", "mounts.count=1", "below.hosts.count=1", "below.drives={count: 1, preset: nvme}",
     "below.hosts.nic=10Gbit/s", "below.client.nic=10Gbit/s",
 )  # fmt: skip
+
+
+@contextlib.contextmanager
+def options_of(wanted: Failure) -> Iterator[dict[str, str]]:
+    """Yield the options of the file system; a cache of its own is a small file system in memory."""
+    if _CACHE not in wanted.options:
+        yield dict(wanted.options)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "none", folder], check=True)
+        try:
+            yield {**wanted.options, _CACHE: folder}
+        finally:
+            subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 def measured(fs: FileSystem, fail: Callable[[FileSystem, float], None], seconds: float) -> Run:
@@ -133,19 +196,17 @@ def measured(fs: FileSystem, fail: Callable[[FileSystem, float], None], seconds:
     return run
 
 
-def predicted(name: str, failure: str, seconds: float) -> Run | None:
-    """Return a simulation of the same requests and failure; None: the model does not have it.
+def predicted(name: str, failure: str, seconds: float) -> Run:
+    """Return a simulation of the same requests and failure.
 
     The files that are read are written beforehand, as a replay does, so that caches have them.
     """
-    fault = _MODELLED.get(failure)
-    if fault is None or (name != "juicefs" and not fault[0]):
-        return None
-    within, kind = fault
-    at = f"at: {seconds:g}s, back_at: {2 * seconds:g}s"
-    faults = f"{within}faults=[{{{kind}, {at}}}]"
-    machines = ["below.client.machines=1"] if name == "s3fs" else []
-    spec = load_spec(_EXAMPLES[name], [*_FAST, *machines, faults])
+    wanted = FAILURES[failure]
+    given = [*_FAST, *wanted.sets, *(["below.client.machines=1"] if name == "s3fs" else [])]
+    if wanted.fault is not None:
+        within, kind = wanted.fault
+        given.append(f"{within}faults=[{{{kind}, at: {seconds:g}s, back_at: {2 * seconds:g}s}}]")
+    spec = load_spec(_EXAMPLES[name], given)
     trace = workload((2 + _AFTERWARDS) * seconds)
     keys = trace.table.column("key").to_pylist()
     old = [key for key in keys if key.startswith("old")]
@@ -177,29 +238,32 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=list(FILE_SYSTEMS), help="file systems (default: all)")
     parser.add_argument("--only", default="", help="failures whose name has this text (default: all)")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long each failure lasts (default: 10)")
+    parser.add_argument("--runs", type=Path, help="folder that keeps the Runs (default: none are kept)")
     parser.add_argument("--predict", action="store_true", help="simulate instead of measuring")
     given = parser.parse_args()
     if given.predict:
         for name in given.names:
             for failure in FAILURES:
-                run = predicted(name, failure, given.seconds) if given.only in failure else None
-                if run is not None:
+                if given.only in failure and FAILURES[failure].only in ("", name):
                     print(f"{name}, {failure} for {given.seconds:g} s, predicted: requests, p50, p99, max in ms")
-                    print("\n".join(rows(run, given.seconds)), flush=True)
+                    print("\n".join(rows(predicted(name, failure, given.seconds), given.seconds)), flush=True)
         return
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as state:
         os.environ["TAILCAST_STATE"] = state
         try:
             for name in given.names:
-                for failure, fail in FAILURES.items():
-                    if given.only not in failure:
+                for failure, wanted in FAILURES.items():
+                    if given.only not in failure or wanted.only not in ("", name):
                         continue
-                    fs = lifecycle.up(name, lab.up("minio"), FileSystemForm())
-                    if failure != "Redis silent" or fs.form.meta == REDIS:
+                    with options_of(wanted) as options:
+                        fs = lifecycle.up(name, lab.up("minio"), FileSystemForm(), options)
                         print(f"{name}, {failure} for {given.seconds:g} s: requests, p50, p99, max in ms")
-                        print("\n".join(rows(measured(fs, fail, given.seconds), given.seconds)), flush=True)
-                    lifecycle.down(name)
+                        run = measured(fs, wanted.fail, given.seconds)
+                        print("\n".join(rows(run, given.seconds)), flush=True)
+                        if given.runs:
+                            run.write(given.runs / f"{name}-{failure}".replace(" ", "-").replace(",", ""))
+                        lifecycle.down(name)
         finally:
             lab.down("minio")
 

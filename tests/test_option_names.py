@@ -43,7 +43,7 @@ OF_OTHER_PROGRAMS = {
     "validate/lab/programs/pypi.py": {
         *("--disable-pip-version-check", "--no-deps", "--no-input", "--only-binary", "--quiet", "--target"),  # pip
     },
-    "validate/lab/file_systems/redis.py": {"--appendonly", "--bind", "--dir", "--port", "--save", "--set-proc-title"},
+    "validate/lab/file_systems/redis.py": {"--bind", "--dir", "--port", "--set-proc-title"},
     "validate/lab/file_systems/s3fs.py": {"--version"},
     "validate/lab/minio/admin_trace.py": {"--json"},  # mc admin trace
     "validate/probe/jobs.py": {

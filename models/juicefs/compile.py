@@ -68,8 +68,11 @@ def compile(spec: JuiceFSSpec, trace: Trace, saturated: bool = False) -> tuple[N
     issued = _issued(spec, kinds, route)
     below = compile_below(_with_mounts(spec), trace, saturated=saturated, issued=[each for _, each in issued])
     found = dict(zip([key for key, _ in issued], below.starts, strict=True))
-    folders = 1 + max((kind.folder for kind in kinds), default=-1)
-    stations = Stations(spec, below.network, folders)
+    locked = ["folder"] * (1 + max((max(kind.folder, kind.file) for kind in kinds), default=-1))
+    for kind in kinds:
+        if kind.file >= 0:
+            locked[kind.file] = "file"
+    stations = Stations(spec, below.network, locked)
     first = len(below.network.routes)
     builder = Routes(spec, stations, found, first + len(kinds) + 1)
     own = [*(builder.route(kind, number) for number, kind in enumerate(kinds)), builder.heartbeat()]

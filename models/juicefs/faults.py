@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from models.shared.faults import Degradation, FaultKind, Outage
+from models.shared.faults import Degradation, FaultKind, MountDown, Outage
 from traces.spec.units import Fraction
 
 
@@ -31,12 +31,13 @@ class SlowMount(Degradation):
     speed: Fraction = Field(gt=0, le=1, description="Remaining speed as a fraction of the normal one.")
 
 
-Fault = Annotated[MetadataDown | SlowMetadata | SlowMount, Field(discriminator="kind")]
+Fault = Annotated[MetadataDown | SlowMetadata | MountDown | SlowMount, Field(discriminator="kind")]
 """An entry of the section `faults`."""
 
 FAULTS = {
     "engine": FaultKind("metadata_down", "outage"),
     "slow-engine": FaultKind("slow_metadata", "slow"),
+    "mount": FaultKind("mount_down", "outage", "mount", refuses=True),
     "slow-mount": FaultKind("slow_mount", "slow", "mount"),
 }
 """The failures of the command `failures`, by name."""

@@ -16,22 +16,21 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from models.juicefs.metadata import IN_FOLDER, rounds
+from models.juicefs.cached import cached_reads, starts_bytes
+from models.juicefs.metadata import IN_FOLDER, ON_FILE, rounds
 from models.juicefs.sections import CHUNK_BYTES, TMP_FOLDERS
 from models.juicefs.slices import AT_READ, Compaction, Slice, compacted, is_due_at_write
 from models.juicefs.spec import JuiceFSSpec
-from models.network.placement import key_hashes
 from models.shared.multipart import in_parts
 from traces.operations import COPY, FILE, OPS, S3, Op, rows_that
 from traces.random_streams import stream_id, uniforms
-from traces.statistics.lru import lru_hits
 from traces.trace import Trace
 
 OPERATIONS: tuple[Op, ...] = (*S3, OPS[COPY], *FILE)
 """The operations that a JuiceFS serves; a gateway those of S3 and copies."""
 
 _SIZES = 16  # sizes of parts of blocks that are exact
-_FOLDERS = 16  # with the most transactions, of which each has locks of its own
+_FOLDERS = _CHANGED_FILES = 16  # with the most transactions, of which each has locks of its own
 _HIDDEN_LOOKUPS = ("lookup",) * 3
 
 Names = tuple[str, ...]
@@ -52,12 +51,15 @@ class Kind:
         blocks, block_bytes: whole blocks that a read fetches, and their size.
         parallel: how many of them at a time.
         prefetched_bytes: size of the whole block that a read of a range fetches in the background; 0: none.
+        ahead: whole blocks of `block_bytes` that a read of a range begins to fetch at the same time, as it continues a
+            sequential one.
         pieces: what writes, or a sync, store.
         commits: slices that end.
         after, later: operations on metadata before the response, and after it.
         deletes: blocks that are deleted later.
         cached: whether the disk cache has what is read.
         folder: the number of the folder that its transactions change; -1: few others change it.
+        file: the number of the file, after those of folders, for transactions on it; -1 likewise.
         compaction: of a chunk, which it starts in the background.
     """
 
@@ -68,6 +70,7 @@ class Kind:
     block_bytes: int = 0
     parallel: int = 1
     prefetched_bytes: int = 0
+    ahead: int = 0
     pieces: Pieces = ()
     commits: int = 0
     after: Names = ()
@@ -75,6 +78,7 @@ class Kind:
     deletes: int = 0
     cached: bool = False
     folder: int = -1
+    file: int = -1
     compaction: Compaction | None = None
 
     @property
@@ -85,9 +89,13 @@ class Kind:
 
 @dataclass
 class _Open:
-    """What is known of a file: its last read, what is read ahead, its chunks whose slices are known, its last slice."""
+    """What is known of a file: its last reads, what is read ahead, its chunks whose slices are known, its last slice.
+
+    `streams` are the ends of its two last sequences of reads (readSessions in pkg/vfs/reader.go), the later one last.
+    """
 
     read_end: int = -1
+    streams: list[int] = field(default_factory=list)
     ahead_end: int = 0
     window: int = 0
     chunks: set[int] = field(default_factory=set)
@@ -95,47 +103,27 @@ class _Open:
     slice_end: int = -1
     is_dirty: bool = False
 
+    def continues(self, start: int, end: int, block: int) -> bool:
+        """Note a read, and return whether it continues a sequence: it begins at most a block after its end, or before.
+
+        Of several, it is the one that ends last before it, or else first after it (guessSession).
+        """
+        before = [each for each in self.streams if 0 < each <= start <= each + block]
+        after = [each for each in self.streams if max(each - block, 0) <= start < each]
+        found = max(before) if before else min(after, default=None)
+        if found is not None:
+            self.streams.remove(found)
+        self.streams = [*self.streams[-1:], max(end, found or 0)]
+        return found is not None
+
 
 _CHANGES = frozenset({"PUT", "CREATE", "MKDIR", "UNLINK", "DELETE", "RENAME", "COPY"})
+_CHANGES_OF_FILES = frozenset({"SETATTR", "WRITE", "FSYNC", "CLOSE"})
 
 
 def kinds_of(spec: JuiceFSSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]]:
     """Return the kinds of the requests of a Trace, and the index of each row's, shape (rows,)."""
     return _Files(spec, trace).kinds()
-
-
-def cached_reads(spec: JuiceFSSpec, trace: Trace) -> NDArray[np.bool_]:
-    """Return which reads the disk caches serve: those of which they have all blocks, shape (rows,)."""
-    count, cache, size = len(trace), spec.cache, spec.blocks.size
-    moved, reads = trace.transfer_bytes, rows_that(trace.op, "reads")
-    if not cache.present or not count:
-        return np.zeros(count, bool)
-    if cache.curve is not None:
-        drawn = uniforms(0, stream_id("juicefs/cache"), 0, count) < cache.curve.hit_ratio(cache.size)
-        return np.asarray(reads & drawn)
-    writes = rows_that(trace.op, "writes")
-    start = _starts(trace)
-    first, last = start // size, (start + np.maximum(moved, 1) - 1) // size
-    is_part = reads & (start % size > 0) & (moved <= size // 4) & (spec.blocks.prefetch == 0)
-    counts = np.where((reads | writes) & ~is_part, last - first + 1, 0)
-    row = np.repeat(np.arange(count), counts)
-    block = first[row] + np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-    with np.errstate(over="ignore"):
-        entry = (key_hashes(trace)[row] + block.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)).view(np.int64)
-    held = np.clip(trace.size_bytes[row] - block * size, 1, size)
-    drops = writes[row] & (held == size) & (not cache.writeback)
-    hits, mount = np.zeros(len(row), bool), row % spec.mounts.count
-    for number in range(spec.mounts.count):
-        mine = np.flatnonzero(mount == number)
-        laps = np.tile(mine, 2) if trace.pacing.repeat else mine
-        found = lru_hits(entry[laps], held[laps], cache.size, drops[laps])
-        hits[mine] = found[len(found) - len(mine) :]
-    missed = np.bincount(row[~hits], minlength=count) > 0
-    return np.asarray(reads & (counts > 0) & ~missed)
-
-
-def _starts(trace: Trace) -> NDArray[np.int64]:
-    return np.asarray(trace.table.column("range_start_bytes").fill_null(0).to_numpy(), np.int64)
 
 
 def _exactly(sizes: NDArray[np.int64]) -> Callable[[int], int]:
@@ -163,7 +151,7 @@ class _Files:
         self.pieced = _exactly(np.asarray(ranges.fill_null(0).to_numpy(), np.int64))
         self.hits = cached_reads(spec, trace)
         client = spec.client.multipart if self.is_gateway else None
-        self.changed: dict[int, int] = {}  # the numbers of folders with many transactions
+        self.changed: dict[int, int] = {}  # the numbers of folders and files with many transactions
         self.parts = in_parts(client, np.where(rows_that(trace.op, "creates"), trace.size_bytes, 0))
 
     def kinds(self) -> tuple[list[Kind], NDArray[np.int32]]:
@@ -171,8 +159,11 @@ class _Files:
         trace, mounts = self.trace, self.spec.mounts.count
         file, folder = _numbers(trace)
         of_changes = Counter(f for f, op in zip(folder, trace.op.tolist(), strict=True) if OPS[op] in _CHANGES)
-        self.changed = {each: number for number, (each, _) in enumerate(of_changes.most_common(_FOLDERS))}
-        start, moved, size = _starts(trace).tolist(), trace.transfer_bytes.tolist(), trace.size_bytes.tolist()
+        of_files = Counter(f for f, op in zip(file, trace.op.tolist(), strict=True) if OPS[op] in _CHANGES_OF_FILES)
+        several = [each for each, count in of_files.most_common(_CHANGED_FILES) if count > 1]
+        most = [each for each, _ in of_changes.most_common(_FOLDERS)] + several
+        self.changed = {each: number for number, each in enumerate(most)}
+        start, moved, size = starts_bytes(trace).tolist(), trace.transfer_bytes.tolist(), trace.size_bytes.tolist()
         tmp = (uniforms(0, stream_id("juicefs/tmp"), 0, len(trace)) * TMP_FOLDERS).astype(int).tolist()
         is_open, arrival_s, think_s = trace.pacing.loop == "open", trace.arrival_s.tolist(), trace.think_s.tolist()
         clients = max(trace.pacing.clients, sum(p.clients for _, p in trace.pacing.groups))
@@ -193,6 +184,8 @@ class _Files:
                 kind = self._write(kind, file[row], start[row], moved[row], size[row])
             if not IN_FOLDER.isdisjoint(kind.names):
                 kind = _with(kind, folder=self.changed.get(folder[row], -1))
+            if kind.commits or not ON_FILE.isdisjoint(kind.names):
+                kind = _with(kind, file=self.changed.get(file[row], -1))
             route[row] = index.setdefault(kind, len(index))
             waits = sum(len(rounds(engine, name)) for name in kind.names) if round_s else 0
             clock_s += (think_s[row] + waits * round_s) / clients
@@ -267,6 +260,7 @@ class _Files:
         compaction = None if due is None else self._compacted(file, due)
         kind = _with(kind, before=kind.before + ("slices",) * new, cached=bool(has), compaction=compaction)
         is_next, known.read_end = known.read_end == start, start + moved
+        is_near = known.continues(start, start + moved, self.block)
         if kind.data == "loads":
             return kind
         first, last = start // self.block, max(start + moved - 1, start) // self.block
@@ -283,10 +277,13 @@ class _Files:
             count = max(known.ahead_end - first, 1)
             return _with(kind, blocks=count, block_bytes=whole, parallel=self.spec.blocks.read_ahead)
         in_part = start % self.block > 0 and moved <= self.block // 4
+        near = int(is_near and self.spec.cache.present and last < last_of_file)  # the next block is read ahead
         if not self.spec.cache.present or (in_part and first == last):
+            if near:
+                return _with(kind, ahead=2, block_bytes=whole)
             ahead = whole if self.spec.blocks.prefetch and self.spec.cache.present else 0
             return _with(kind, prefetched_bytes=ahead)
-        return _with(kind, blocks=last - first + 1, block_bytes=whole)
+        return _with(kind, blocks=last - first + 1 + near, block_bytes=whole, parallel=1 + near)
 
     def _committed(self, file: int, start: int, end: int, size: int) -> Compaction | None:
         """Add a slice to its chunk; return the compaction that it starts.

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from models.capabilities import Effect, Growth, Knob
 from models.juicefs.sections import CHUNK_BYTES
 from models.juicefs.spec import JuiceFSSpec
+from models.juicefs.spreads import MEMORY_SPREADS
 from traces.trace import Trace
 from traces.workload.generate import generate
 
-INODE_BYTES = 260
-"""Memory of a Redis for the attributes and the entry of a file, in B: measured with JuiceFS 1.4.2 and Redis 7 (6,000
-empty files; see docs/juicefs.md)."""
-CHUNK_KEY_BYTES = 195
-"""The same for the first slice of a chunk, with its key: measured with 4,000 files of 4 KiB."""
-SLICE_BYTES = 26
-"""The same for each further slice of a chunk: measured with 3,200 overwrites of 4 KiB."""
 _GB = 1e9
 _FEW = 500  # requests from which the mean size of files follows
 
 
 def file_bytes(spec: JuiceFSSpec, size_bytes: float) -> float:
     """Return the memory of a Redis for a file of this size in B; of larger ones, chunk by chunk."""
-    further = max(spec.metadata.slices_per_chunk - 1, 0.0)
-    return INODE_BYTES + max(1, math.ceil(size_bytes / CHUNK_BYTES)) * (CHUNK_KEY_BYTES + SLICE_BYTES * further)
+    metadata = spec.metadata
+    further = max(metadata.slices_per_chunk - 1, 0.0)
+    of_chunk = metadata.chunk_memory + metadata.slice_memory * further
+    return metadata.file_memory + max(1, math.ceil(size_bytes / CHUNK_BYTES)) * of_chunk
 
 
 def mean_size_bytes(spec: JuiceFSSpec, trace: Trace | None = None) -> float:
@@ -38,6 +34,16 @@ def mean_size_bytes(spec: JuiceFSSpec, trace: Trace | None = None) -> float:
 def memory_bytes(spec: JuiceFSSpec, trace: Trace | None = None) -> float:
     """Return the memory of the metadata of all files in a Redis, in B."""
     return spec.metadata.files * file_bytes(spec, mean_size_bytes(spec, trace))
+
+
+def memory_range_bytes(spec: JuiceFSSpec) -> tuple[float, float]:
+    """Return the least and the greatest memory by the ranges of what files, chunks and slices take, in B."""
+    return memory_bytes(_with_memory(spec, "low")), memory_bytes(_with_memory(spec, "high"))
+
+
+def _with_memory(spec: JuiceFSSpec, end: Literal["low", "high"]) -> JuiceFSSpec:
+    of_each = {name: getattr(spec.metadata, name) * getattr(spread, end) for name, spread in MEMORY_SPREADS.items()}
+    return spec.model_copy(update={"metadata": spec.metadata.model_copy(update=of_each)})
 
 
 def _limit_bytes(spec: JuiceFSSpec) -> float:

@@ -15,6 +15,8 @@ READS = frozenset({"getattr", "lookup", "slices", "readdir"})
 """The operations that change nothing."""
 IN_FOLDER = frozenset({"mknod", "mkdir", "unlink", "rename"})
 """Transactions on a folder, which a mount or gateway makes one after the other (pkg/meta/base.go txLock)."""
+ON_FILE = frozenset({"setattr", "write"})
+"""Transactions on the attributes of a file, which it makes likewise."""
 REPEAT_S = 1e-3
 """A Redis transaction that conflicts with one of another client is repeated; before the k-th repetition JuiceFS pauses
 for 0 to k^2 - 1 whole milliseconds, at random (pkg/meta/redis.go txn)."""
@@ -106,10 +108,10 @@ _OF: Mapping[EngineName, Mapping[str, tuple[Round, ...]]] = {
 
 
 def conflicts(engine: EngineName) -> bool:
-    """Whether a transaction of the engine conflicts with one of another client that changes the same folder.
+    """Whether a transaction of the engine conflicts with one of another client that changes the same folder or file.
 
-    Redis watches the entries of the folder, which each of them changes. TiKV conflicts only on the attributes of the
-    folder, which change once in 100 ms (skip-dir-mtime); SQL databases and SQLite lock rows.
+    Redis watches the entries of the folder, or the file's attributes, which each of them changes. TiKV conflicts only
+    on the attributes of the folder, which change once in 100 ms (skip-dir-mtime); SQL databases and SQLite lock rows.
     """
     return engine == "redis"
 

@@ -57,6 +57,8 @@ def fetches(kind: Kind, block: int) -> list[Fetch]:
         found.append(("GET", kind.blocks, kind.block_bytes) if kind.blocks else PART)
     if kind.prefetched_bytes:
         found.append(("GET", 1, kind.prefetched_bytes))
+    if kind.ahead:
+        found.append(("GET", kind.ahead, kind.block_bytes))
     found += [("PUT", count, size) for count, size in kind.pieces]
     if kind.deletes:
         found.append(("DELETE", kind.deletes, 0))
@@ -103,9 +105,10 @@ class Routes:
         way = delay(at.latency, spec.network.latency) if spec.is_gateway else ()
         cpu = spec.mounts.cpu_demand(kind.op)
         client = at.clients.work(kind.op) if at.clients else ()
-        begin = client + way + use(at.mount("cpu"), cpu.without_bytes) + at.metadata(*kind.before, folder=kind.folder)
+        begin = client + way + at.alive() + use(at.mount("cpu"), cpu.without_bytes)
+        begin += at.metadata(*kind.before, folder=kind.folder, file=kind.file)
         moved = use(at.mount("cpu"), cpu.of_bytes if cpu.of_bytes.takes_time else NOTHING)
-        after = at.metadata(*kind.after, folder=kind.folder)
+        after = at.metadata(*kind.after, folder=kind.folder) + at.alive()
         if kind.data in ("loads", "range"):
             body = self._loaded(kind, moved)
             return in_series(begin) + body + in_series(after + way) + self._later(kind)
@@ -121,14 +124,16 @@ class Routes:
             if not (kind.pieces or kind.commits):
                 return in_series(moved)
             held = acquire(at.file("unstored")) + acquire(at.mount("buffer"))
-            stored = self._pieces(kind.pieces) + at.metadata(*("write",) * kind.commits, "usage")
+            commits = at.metadata(*("write",) * kind.commits, "usage", file=kind.file)
+            stored = self._pieces(kind.pieces) + commits
             freed = release(at.mount("buffer")) + release(at.file("unstored"))
             return in_series(moved + held) + detached(at.waits, [stored + freed])
         if kind.data == "syncs":
             # All tokens are free once all earlier writes are stored; one sync of a file at a time takes them.
             every = (acquire(at.file("unstored")) * at.buffered) + (release(at.file("unstored")) * at.buffered)
             stored = self._pieces(kind.pieces)
-            return in_series(stored + hold(at.file("sync"), every) + at.metadata(*("write",) * kind.commits))
+            commits = at.metadata(*("write",) * kind.commits, file=kind.file)
+            return in_series(stored + hold(at.file("sync"), every) + commits)
         if kind.data == "copies":
             return in_series(starts(at.waits, SubRequests(self._copy(), CHUNK_BYTES, parallel=1)))
         return in_series(moved)
@@ -159,7 +164,15 @@ class Routes:
         else:
             part = self._block(PART, "GET", "downloads")
             read = SubRequests(part, self._spec.blocks.size, parallel=1, delivers=True)
-        return fan_out([*meanwhile, starts(at.waits, read)], delivers=True)
+        return self._ahead(kind) + fan_out([*meanwhile, starts(at.waits, read)], delivers=True)
+
+    def _ahead(self, kind: Kind) -> Stages:
+        """Return the blocks that are read ahead while a part of one is read."""
+        if not kind.ahead:
+            return ()
+        route = self._block(("GET", kind.ahead, kind.block_bytes), "GET", "downloads")
+        every = SubRequests(route, count=kind.ahead, size_bytes=kind.block_bytes, parallel=kind.ahead)
+        return detached(self._at.waits, [starts(self._at.waits, every)])
 
     def _blocks_read(self) -> Step:
         """Return the blocks of a file that is read sequentially: two at a time at first, then as the window says.

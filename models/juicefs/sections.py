@@ -26,6 +26,7 @@ CHUNK_BYTES = 64 << 20
 TMP_FOLDERS = 4096
 """Folders that a gateway's temporary files are in: three hexadecimal digits (pkg/gateway/gateway.go subDirPrefix)."""
 
+_MEASURED = "measured with JuiceFS 1.4.2 and Redis 7"
 _FLAGS = "default of juicefs mount (cmd/flags.go)"
 
 
@@ -74,6 +75,15 @@ class Metadata(PresetSection, Internode):
 
     slices_per_chunk: Annotated[float, Unit("", "10"), Basis("assumed: files that are written once", 1, 350)] = Field(
         1.0, ge=1, description="Mean number of writes that a chunk consists of; overwrites and appends add one each."
+    )
+    file_memory: Annotated[Bytes, Basis(f"6,000 empty files, {_MEASURED}", 150, 1000)] = Field(
+        260, ge=0, description="Memory of a Redis for the attributes and the entry of a file."
+    )
+    chunk_memory: Annotated[Bytes, Basis(f"4,000 files of 4 KiB, {_MEASURED}", 150, 500)] = Field(
+        195, ge=0, description="Memory of a Redis for the first write of a chunk, with its key."
+    )
+    slice_memory: Annotated[Bytes, Basis(f"3,200 overwrites of 4 KiB, {_MEASURED}", 20, 100)] = Field(
+        26, ge=0, description="Memory of a Redis for each further write of a chunk."
     )
 
     @property

@@ -77,5 +77,7 @@ class JuiceFSSpec(LayerSpec):
             if fault.kind == "metadata_down" and fault.back_at is None:
                 way_s = self.metadata.latency if self.metadata.engine != "sqlite" else 0.0
                 refuse_instant_failures(self.workload, way_s, fault.kind)
+            if fault.kind == "mount_down":
+                refuse_instant_failures(self.workload, self.network.latency * self.is_gateway, fault.kind)
             refuse_absent_part(number, fault, {"mount": self.mounts.count})
         return self

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from models.juicefs.faults import SlowMount
-from models.juicefs.metadata import IN_FOLDER, READS, REPEAT_S, Round, conflicts, rounds
+from models.juicefs.metadata import IN_FOLDER, ON_FILE, READS, REPEAT_S, Round, conflicts, rounds
 from models.juicefs.sections import BLOCK_BYTES
 from models.juicefs.spec import JuiceFSSpec
 from models.network.discipline import Discipline
@@ -16,7 +17,7 @@ from models.network.network import Network
 from models.network.scenario import Action, ActionKind
 from models.network.station import Bound, Choice, Group, Member, Station
 from models.shared.clients import ClientStations
-from models.shared.faults import outage_actions, speeds
+from models.shared.faults import MountDown, outage_actions, speeds
 from models.shared.steps import Place, Step, check, commit, delay, hold, joined, transaction, use, visit
 
 _FILES = 64
@@ -33,8 +34,8 @@ class Stations:
         buffered: number of writes of a mount, or of files with the same hash, whose blocks are not stored.
     """
 
-    def __init__(self, spec: JuiceFSSpec, below: Network, folders: int):
-        """`folders`: number of those whose transactions are told apart."""
+    def __init__(self, spec: JuiceFSSpec, below: Network, locked: Sequence[str]):
+        """`locked`: of each folder and file whose transactions are told apart, which of both it is."""
         self.spec, self._first, self.all = spec, len(below.stations), list[Station]()
         self._group, self._table = len(below.groups), len(below.placements)
         self._infinite = Discipline.INFINITE_SERVER
@@ -42,11 +43,12 @@ class Stations:
         self._latency = self.add("metadata network", self._infinite)
         self.latency = self.add("network latency", self._infinite, "juicefs")
         self._engine()
-        self._folders = folders
+        self._locked = locked
         self._commits: list[int] = []
         if conflicts(spec.metadata.engine) and (spec.mounts.count > 1 or spec.is_gateway):
             kind = Discipline.OPTIMISTIC
-            self._commits = [self.add("metadata conflicts", kind, k, repeat_s=REPEAT_S) for k in range(folders)]
+            numbers = range(len(locked))
+            self._commits = [self.add("metadata conflicts", kind, k, repeat_s=REPEAT_S) for k in numbers]
         self.buffered = max(spec.blocks.buffer // BLOCK_BYTES, 1)
         self._mounts(below)
         self.tables: tuple[np.ndarray[tuple[int, int], np.dtype[np.int32]], ...] = ()
@@ -116,14 +118,21 @@ class Stations:
                 "buffer": self.add("write buffer", pool, number, servers=self.buffered),
                 "disk": self.add("cache disk", Discipline.FIFO, number),
             }
-            parts |= {f"folder {k}": self.add("folder lock", pool, number, k) for k in range(self._folders)}
+            parts |= {f"lock {k}": self.add(f"{of} lock", pool, number, k) for k, of in enumerate(self._locked)}
             nic = {"in": nics.get((number, "down")), "out": nics.get((number, "up"))} if spec.is_gateway else {}
             rows.append(parts | {name: k for name, k in nic.items() if k is not None})
         self._columns = {name: position for position, name in enumerate(rows[0])}
         self._members = np.array([list(row.values()) for row in rows], np.int32)
         slow = [each for each in spec.faults if isinstance(each, SlowMount)]
         cores = self._members[:, 0].tolist()
+        killed = [(each, cores[each.mount]) for each in spec.faults if isinstance(each, MountDown)]
+        self.scenario += [act for each, at in killed for act in outage_actions([(each.at, each.back_s)], [at])]
+        self._dies = bool(killed)
         self.scenario += speeds(((each.mount, each.at, each.end_s, each.speed) for each in slow), cores)
+
+    def alive(self) -> Step:
+        """Return what fails while the mount is killed, if there is such a fault."""
+        return check(self.mount("cpu")) if self._dies else ()
 
     def has(self, part: str) -> bool:
         """Whether mounts have this part: gateways have ``in`` and ``out`` if the NIC below is limited."""
@@ -146,27 +155,31 @@ class Stations:
             self.tables = (np.array(pairs, np.int32),)
         return Member(self._table, ("unstored", "sync").index(part), (part,))
 
-    def metadata(self, *names: str, folder: int = -1) -> Step:
+    def metadata(self, *names: str, folder: int = -1, file: int = -1) -> Step:
         """Return operations on metadata, one after the other: for each round the way, and the work of the server.
 
         Args:
             names: of the operations.
             folder: in which they make a transaction; -1: in one that no other changes at the same time.
+            file: on which they make transactions, likewise.
         """
-        changing = [k for k, name in enumerate(names) if name in IN_FOLDER]
-        if folder < 0 or not changing or (self.spec.is_gateway and names[changing[0]] in ("mknod", "mkdir")):
+        number = dict.fromkeys(IN_FOLDER, folder) | dict.fromkeys(ON_FILE, file)
+        changing = [k for k, name in enumerate(names) if number.get(name, -1) >= 0]
+        if not changing or (self.spec.is_gateway and names[changing[0]] in ("mknod", "mkdir")):
             return joined(self._operation(name) for name in names)  # a gateway's are in a folder for temporary files
         last = changing[0]
         # Of a mount, the kernel locks the folder for the look-ups, too; a gateway has the lock of JuiceFS, of the
         # folder of the file: in a rename, a temporary one.
-        first = last if self.spec.is_gateway else next(k for k, name in enumerate(names) if name != "getattr")
+        looks_up = not self.spec.is_gateway and names[last] in IN_FOLDER
+        first = next(k for k, name in enumerate(names) if name != "getattr") if looks_up else last
         before, looked_up, after = names[:first], names[first:last], names[last + 1 :]
-        changed = joined(self._operation(name) for name in looked_up) + self._operation(names[last], folder)
+        locked = number[names[last]]
+        changed = joined(self._operation(name) for name in looked_up) + self._operation(names[last], locked)
         if not (self.spec.is_gateway and names[last] == "rename"):
-            changed = hold(self.mount(f"folder {folder}"), changed)
-        return self.metadata(*before) + changed + self.metadata(*after)
+            changed = hold(self.mount(f"lock {locked}"), changed)
+        return self.metadata(*before) + changed + self.metadata(*after, file=file)
 
-    def _operation(self, name: str, folder: int = -1) -> Step:
+    def _operation(self, name: str, locked: int = -1) -> Step:
         metadata, found = self.spec.metadata, rounds(self.spec.metadata.engine, name)
         work, durable = metadata.command_demand, metadata.commit
         way = delay(self._latency, 2 * metadata.latency)
@@ -179,8 +192,8 @@ class Stations:
             + (commit(self._log, durable) if each.commits and durable.takes_time else ())
             for each in found
         ]  # fmt: skip
-        if folder >= 0 and self._commits:
-            return self._tried(steps, found, self._commits[folder])
+        if locked >= 0 and self._commits:
+            return self._tried(steps, found, self._commits[locked])
         return joined(steps)
 
     def _tried(self, steps: list[Step], found: tuple[Round, ...], counter: int) -> Step:

@@ -11,10 +11,10 @@ from models.capabilities import Doubt, Remedies, Side, SpecChange, larger
 from models.juicefs.compile import compile, issues
 from models.juicefs.faults import FAULTS
 from models.juicefs.files import OPERATIONS
-from models.juicefs.growth import knob, memory_bytes, with_engine
+from models.juicefs.growth import knob, memory_bytes, memory_range_bytes, with_engine
 from models.juicefs.setup import SETUP
 from models.juicefs.spec import JuiceFSSpec
-from models.juicefs.spreads import SPREADS
+from models.juicefs.spreads import MEMORY_SPREADS, SPREADS
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.service_demand import ServiceDemand
@@ -37,11 +37,12 @@ def unused(spec: JuiceFSSpec, ops: Collection[Op]) -> list[str]:
     """Return the paths that have no effect with the other values of the spec."""
     of_mounts = ["client.machines", "client.cores", "client.nic", "client.cpu", "network.latency", "network.queue",
                  "tmp_folders"]  # fmt: skip
+    in_memory = bool(spec.metadata.memory) and spec.metadata.engine == "redis"
     without_effect = {
         "metadata.servers": spec.metadata.engine in ("redis", "sqlite"),
         "metadata.latency": spec.metadata.engine == "sqlite",
         "metadata.files": not spec.metadata.memory,
-        "metadata.slices_per_chunk": not spec.metadata.memory,
+        **{f"metadata.{name}": not in_memory for name in ("slices_per_chunk", *MEMORY_SPREADS)},
         "cache.write": not spec.cache.writeback,
         "cache.read": not spec.cache.present,
         "blocks.prefetch": not spec.cache.present,
@@ -74,9 +75,11 @@ def doubts(spec: JuiceFSSpec) -> Iterator[Doubt]:
     """Yield what is probably not meant."""
     if spec.metadata.memory and spec.metadata.engine == "redis":
         needed = memory_bytes(spec)
-        if needed > spec.metadata.memory:
+        low, high = memory_range_bytes(spec)
+        if high > spec.metadata.memory:
             text = f"is {spec.metadata.memory / 1e9:.3g} GB; {spec.metadata.files:.3g} files take {needed / 1e9:.3g} GB"
-            yield Doubt("metadata.memory", f"{text}, about {needed / spec.metadata.files:.0f} B each")
+            ends = f"{low / 1e9:.3g} to {high / 1e9:.3g} GB by the ranges of these"
+            yield Doubt("metadata.memory", f"{text}, about {needed / spec.metadata.files:.0f} B each; {ends}")
     if spec.metadata.engine == "sqlite" and spec.mounts.count > 1:
         yield Doubt("metadata.engine", f"is sqlite, a file of one machine; there are {spec.mounts.count} mounts")
 

@@ -26,13 +26,14 @@ from models.s3fs.mount import OPENING, Mount
 from models.s3fs.names import Names
 from models.s3fs.series import PAYLOAD, Call, Round, Series
 from models.s3fs.spec import S3fsSpec
-from models.shared.faults import speeds
+from models.shared.faults import MountDown, outage_actions, speeds
 from models.shared.recent import Recent
 from models.shared.steps import (
     Place,
     Stages,
     Step,
     acquire,
+    check,
     delay,
     detached,
     fan_out,
@@ -215,8 +216,11 @@ def compile(spec: S3fsSpec, trace: Trace, saturated: bool = False) -> tuple[Netw
     mounts = _Mounts(spec, below.network, concurrent)
     starting = {nth: sub for (nth, _), sub in zip(issued, below.starts, strict=True)}
     routes = [_route(spec, op, each, mounts.at, starting, number) for number, (op, each) in enumerate(series)]
-    slow = [(f.mount, f.at, f.end_s, f.speed) for f in spec.faults]
+    killed = [each for each in spec.faults if isinstance(each, MountDown)]
+    slow = [(f.mount, f.at, f.end_s, f.speed) for f in spec.faults if not isinstance(f, MountDown)]
     scenario = [action for part in (0, 1) for action in speeds(slow, mounts.mounts[:, part].tolist())]
+    for each in killed:
+        scenario += outage_actions([(each.at, each.back_s)], [int(mounts.mounts[each.mount, 0])])
     sent = dict(_sent(spec, below, [each for _, each in issued], mounts.at))
     return below.with_layer(
         mounts.all, routes, trace, index, scenario, sent=sent, placements=mounts.tables, groups=mounts.groups
@@ -242,6 +246,8 @@ def _route(spec: S3fsSpec, op: Op, series: Series, at: _Places, starting: dict[N
     for each, calls in zip(series, _numbered(series), strict=True):
         stages += _round(spec, each, [starting[nth] for nth in calls], at, cpu.of_bytes)
     ended = release(at.lock) if at.lock is not None and locks else instant(at.latency)
+    if any(isinstance(each, MountDown) for each in spec.faults):
+        ended = check(at.cpu) + ended
     last = in_series(ended, delivers=op in ("GET", "READ"))
     return Route(op, stages + last, policy=spec.client.policy(op), variant=words(f"mount {spec.level}", str(number)))
 

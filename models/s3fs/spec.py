@@ -15,7 +15,7 @@ from models.network.service_demand import DRIVE_BANDWIDTH, NOTHING, Demand, Serv
 from models.s3fs.pages import LEAST_PART_BYTES, MIB
 from models.s3fs.release import RELEASES, Name, Release
 from models.s3fs.series import Protocol
-from models.shared.faults import Degradation, refuse_absent_part
+from models.shared.faults import Degradation, MountDown, refuse_absent_part, refuse_instant_failures
 from models.shared.multipart import MOST_PARTS
 from models.shared.prices import Price, PriceList
 from models.shared.store_spec import FAULTS, PRICES
@@ -100,6 +100,10 @@ class SlowMount(Degradation):
     speed: Fraction = Field(gt=0, le=1, description="Remaining speed as a fraction of the normal one.")
 
 
+Fault = Annotated[MountDown | SlowMount, Field(discriminator="kind")]
+"""An entry of the section `faults`."""
+
+
 class S3fsPrices(PriceList):
     """What the mounts cost."""
 
@@ -149,7 +153,7 @@ class S3fsSpec(LayerSpec):
     directory_entries: Annotated[int, Basis("keys of a prefix in a workload", 1, 1_000_000)] = Field(
         1000, ge=0, le=MOST_COUNT, description="Number of entries of each directory that a READDIR lists."
     )
-    faults: tuple[SlowMount, ...] = Field((), description=FAULTS)
+    faults: tuple[Fault, ...] = Field((), description=FAULTS)
     prices: S3fsPrices | None = Field(None, description=PRICES)
 
     @property
@@ -194,6 +198,8 @@ class S3fsSpec(LayerSpec):
     def _parts_fit(self) -> S3fsSpec:
         """Check that faults name mounts that exist, and that parts are those of s3fs."""
         for number, fault in enumerate(self.faults):
+            if fault.kind == "mount_down":
+                refuse_instant_failures(self.workload, 0.0, fault.kind)
             refuse_absent_part(number, fault, {"mount": self.mounts.count})
         if getattr(self.below.client, "multipart", None) is not None:
             raise ValueError("below.client.multipart: s3fs uploads in parts itself; allowed is null")

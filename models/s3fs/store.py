@@ -21,7 +21,10 @@ from traces.operations import Op
 
 _WRITING = {"PUT", "WRITE", "FSYNC", "CLOSE"}
 _READING = {"GET", "READ"}
-FAULTS = {"slow-mount": FaultKind("slow_mount", "slow", "mount")}
+FAULTS = {
+    "mount": FaultKind("mount_down", "outage", "mount", refuses=True),
+    "slow-mount": FaultKind("slow_mount", "slow", "mount"),
+}
 
 SPREADS: Mapping[str, Spread] = {
     "mounts.cpu": Spread(0.5, 2.0, f"{PROCESSORS}; assumed: requests of FUSE of 15 to 60 us"),

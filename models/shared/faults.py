@@ -84,6 +84,15 @@ class Outage(Strict):
         return self
 
 
+class MountDown(Outage):
+    """The process of a mount ends: its operations fail until it is mounted again."""
+
+    kind: Literal["mount_down"] = Field(
+        description="Mount killed: its operations, also those in progress, fail until it is mounted again."
+    )
+    mount: int = Field(0, ge=0, description="Number of the mount or gateway that is killed, from 0.")
+
+
 class Degradation(Strict):
     """A degradation interval: a part is slow for some time."""
 

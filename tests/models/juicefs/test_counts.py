@@ -232,3 +232,24 @@ def test_a_read_of_a_part_of_a_block_is_a_range_of_it_in_the_store_below() -> No
     found = issued_trace(trace, issues(spec, trace)).trace
     assert [OPS[op] for op in found.op] == ["GET"] and found.size_bytes.tolist() == [4 * MIB]
     assert found.table.column("range_bytes").to_pylist() == [4 * KIB] and found.transfer_bytes.tolist() == [4 * KIB]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "offset", "last"),
+    [
+        ((5, 6), 0, {("GET", 4 * MIB): 2}),
+        ((5, 20, 6), 0, {("GET", 4 * MIB): 2}),
+        ((5, 20, 30, 6), 0, {("GET", 4 * MIB): 1}),  # a third sequence takes the place of the first
+        ((5, 7), 0, {("GET", 4 * MIB): 1}),
+        ((62, 63), 0, {("GET", 4 * MIB): 1}),  # the file ends there
+        ((5, 6), MIB, {("GET", 4 * KIB): 1, ("GET", 4 * MIB): 2}),
+        ((5, 7), MIB, {("GET", 4 * KIB): 1, ("GET", 4 * MIB): 1}),
+    ],
+)
+def test_a_read_near_the_end_of_one_of_two_sequences_fetches_the_next_block(blocks, offset, last):
+    """As guessSession of pkg/vfs/reader.go: at most a block after it."""
+    reads = [
+        {"op": "READ", "size": 256 * MIB, "start": 4 * MIB * k + offset, "length": 4 * KIB} for k in blocks
+    ]  # fmt: skip
+    spec = juicefs(DISK)
+    assert below(spec, requests(reads)) - below(spec, requests(reads[:-1])) == Counter(last)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from models.juicefs.growth import CHUNK_KEY_BYTES, INODE_BYTES, SLICE_BYTES, file_bytes
+from models.basis.uncertainty import uncertain
+from models.juicefs.growth import file_bytes, memory_bytes, memory_range_bytes
+from models.spec.origins import origins_of
 from models.store import store_of
 from sim.analysis.check import check
 from tests.models.juicefs.test_counts import MIB
 from tests.models.juicefs.test_juicefs import layered
 from traces.workload.generate import generate
 
+INODE_BYTES, CHUNK_KEY_BYTES, SLICE_BYTES = 260, 195, 26  # as measured, of docs/juicefs.md
 _ONE = INODE_BYTES + CHUNK_KEY_BYTES  # a file of one slice
 
 
@@ -67,4 +70,27 @@ def test_growth_of_the_store_below_remains():
 
 def test_too_little_memory_is_doubted():
     texts = {each.path: each.text for each in check(grown("metadata.files=1e6"), []).doubts}
-    assert f"1e+06 files take 0.455 GB, about {_ONE} B each" in texts["metadata.memory"]
+    assert f"1e+06 files take 0.455 GB, about {_ONE} B each; 0.357 to 0.682 GB" in texts["metadata.memory"]
+
+
+def test_memory_that_may_be_too_little_is_doubted_too():
+    """The highest values of the ranges need 1.5 times as much as the assumed ones."""
+    enough, short = (check(grown("metadata.files=100000", f"metadata.memory={mb}MB"), []) for mb in (70, 60))
+    assert not [each for each in enough.doubts if each.path == "metadata.memory"]
+    assert [each for each in short.doubts if each.path == "metadata.memory"]
+
+
+def test_what_files_take_in_redis_is_unknown_with_a_range():
+    spec = grown("metadata.files=1e6", "metadata.slices_per_chunk=11")
+    data = spec.model_dump(mode="json", exclude_unset=True)
+    found = uncertain(spec, data, "spec", origins_of(spec, data, "spec", ()))
+    names = {"metadata.file_memory", "metadata.chunk_memory", "metadata.slice_memory"}
+    assert names <= {each.path for each in found.unknowns}
+    low, high = memory_range_bytes(spec)
+    drawn = [memory_bytes(found.drawn(k, 40, 1)) for k in range(40)]
+    assert low < min(drawn) < memory_bytes(spec) < max(drawn) < high
+    without = grown("metadata={preset: tikv}")
+    data = without.model_dump(mode="json", exclude_unset=True)
+    assert not names & {
+        u.path for u in uncertain(without, data, "spec", origins_of(without, data, "spec", ())).unknowns
+    }

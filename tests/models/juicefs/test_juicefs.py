@@ -283,3 +283,27 @@ def test_uploads_to_a_store_that_was_killed_are_tried_again_after_5_and_14_secon
     waits = np.round(run.latency_s)
     assert (waits[(arrival_s > 1.1) & (arrival_s < 5.9)] == 14).all()  # the attempt after 5 s comes too early
     assert (waits[(arrival_s > 6.1) & (arrival_s < 9.7)] == 5).all()
+
+
+def test_operations_of_a_killed_mount_fail_until_it_is_mounted_again():
+    """Clients use the mounts in turn, so every other operation is one of the mount that was killed."""
+    few = ["workload.mix={HEAD: 1}", "workload.rate=10/s", "workload.operations=60", "workload.arrivals=constant"]
+    fault = "faults=[{kind: mount_down, mount: 1, at: 1s, back_at: 3s}]"
+    run = simulate(layered("minio", *few, "mounts.count=2", fault), seed=1)
+    down = (run.column("arrival_s") > 1) & (run.column("arrival_s") < 3)
+    assert 8 <= run.failed[down].sum() <= 12
+    assert not run.failed[~down].any()
+    with pytest.raises(InputError, match="mount_down makes requests fail, which takes no time"):
+        layered("minio", "workload.rate=null", "workload.clients=1", fault, "mounts.count=2")
+    with pytest.raises(InputError, match="there is no mount 1"):
+        layered("minio", *few, fault)
+
+
+def test_what_a_mount_has_in_progress_when_it_is_killed_fails():
+    """The mount is killed, and mounted again only after the end of the upload."""
+    few = ["workload.mix={PUT: 1}", "workload.rate=1/s", "workload.operations=1", "workload.object_size=512MiB"]
+    alone = simulate(layered("minio", *few), seed=1)
+    begin_s, end_s = alone.column("arrival_s")[0], alone.column("end_s")[0]
+    for at_s, back_s, fails in ((begin_s + 0.01, end_s + 1, True), (end_s + 0.01, end_s + 1, False)):
+        fault = f"faults=[{{kind: mount_down, at: {at_s}s, back_at: {back_s}s}}]"
+        assert simulate(layered("minio", *few, fault), seed=1).failed.all() == fails

@@ -1,4 +1,4 @@
-"""Transactions on one folder: locks of a mount, and conflicts of several mounts and of gateways."""
+"""Transactions on one folder or file: locks of a mount, and conflicts of several mounts and of gateways."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tests.models.juicefs.test_counts import DISK, ROUND_S, juicefs, outcome_of,
 
 MKNOD = len(rounds("redis", "mknod"))
 RENAME = len(rounds("redis", "rename"))
+SETATTR, WRITE = (len(rounds("redis", name)) for name in ("setattr", "write"))
 
 
 def created(count: int, *assignments: str, folders: int = 1, op: str = "CREATE"):
@@ -68,3 +69,49 @@ def test_gateways_conflict_even_with_themselves_when_files_get_their_names():
 def test_the_operations_that_change_a_folder_are_transactions_of_all_engines():
     for engine in ("redis", "sql", "tikv"):
         assert all(any(each.commits for each in rounds(engine, name)) for name in IN_FOLDER)
+
+
+# Transactions on a file
+
+
+def changed_modes(count: int, *assignments: str, files: int = 1):
+    """Return the latencies of SETATTRs at one time in rounds, ascending, and the repetitions; entries are cached."""
+    first = [{"op": "STAT", "key": f"d/f{k % files}", "at": 0.0} for k in range(count)]
+    rows = [{"op": "SETATTR", "key": f"d/f{k % files}", "at": 0.5} for k in range(count)]
+    outcome, program = outcome_of(juicefs(DISK, "attributes.lifetime=1h", *assignments), requests([*first, *rows]))
+    conflicts = [k for k, s in enumerate(program.network.stations) if s.role == "metadata conflicts"]
+    repeated = outcome.visits[conflicts].sum() - 3 * count if conflicts else 0
+    return np.sort(outcome.end_s[count:] - 0.5) / ROUND_S, repeated / 2
+
+
+def test_a_mount_makes_transactions_on_a_file_one_after_the_other():
+    latency, repeated = changed_modes(4)
+    assert latency.tolist() == pytest.approx([SETATTR * (k + 1) for k in range(4)])
+    assert not repeated
+    alone, _ = changed_modes(8, files=4)
+    assert alone.tolist() == pytest.approx([SETATTR] * 4 + [2 * SETATTR] * 4)
+
+
+def test_of_mounts_that_change_a_file_at_the_same_time_one_commits_and_the_others_repeat():
+    latency, repeated = changed_modes(4, "mounts.count=4")
+    assert latency[0] == pytest.approx(SETATTR)
+    assert latency[1] == pytest.approx(2 * SETATTR)
+    assert 2 * SETATTR < latency[2] < latency[3] < 8 * SETATTR
+    assert repeated >= 3
+    other, none = changed_modes(4, "mounts.count=4", "metadata={preset: tikv, latency: 1ms}")
+    assert not none and other.max() < 1.2 * other.min()
+
+
+def test_syncs_of_several_mounts_on_one_file_conflict_in_their_commits():
+    """Each mount overwrites a place of its own and syncs: what repeats is the commit, not the upload."""
+    rows = []
+    for k in range(3):
+        of = {"key": "d/f", "size": 1 << 20}
+        rows += [{"op": "WRITE", "start": k * 8192, "length": 4096, "at": 0.0, **of}]
+        rows += [{"op": "FSYNC", "at": 0.001, **of}]
+    one, _ = outcome_of(juicefs(DISK), requests(sorted(rows[:2], key=lambda row: row["at"])))
+    spec = juicefs(DISK, "mounts.count=3")
+    outcome, program = outcome_of(spec, requests(sorted(rows, key=lambda row: row["at"])))
+    conflicts = [k for k, s in enumerate(program.network.stations) if s.role == "metadata conflicts"]
+    assert outcome.visits[conflicts].sum() > 3 * 3
+    assert outcome.end_s.max() > one.end_s.max() + WRITE * ROUND_S

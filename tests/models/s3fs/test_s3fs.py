@@ -200,3 +200,11 @@ def test_a_directory_whose_entries_are_known_is_listed_without_heads():
 
 def rows_again(rows: list[Row]) -> list[Row]:
     return [*rows, rows[-1]]
+
+
+def test_operations_of_a_killed_mount_fail_until_it_is_mounted_again():
+    workload = {"rate": "10/s", "operations": 60, "arrivals": "constant", "object_size": "4KiB", "mix": {"HEAD": 1}}
+    run = simulate(mounted("faults=[{kind: mount_down, at: 1s, back_at: 3s}]", workload=workload), seed=1)
+    arrival_s = run.column("arrival_s")
+    assert run.failed[(arrival_s > 1) & (arrival_s < 3)].all()
+    assert not run.failed[(arrival_s < 0.9) | (arrival_s > 3)].any()  # of those before, one is in progress

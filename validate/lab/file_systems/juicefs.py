@@ -43,7 +43,7 @@ class JuiceFs:
     name = "juicefs"
     title = "JuiceFS"
     installation = "half a minute, from PyPI and Debian's packages"
-    servers: tuple[str, ...] = ("format", MOUNT, GATEWAY)
+    servers: tuple[str, ...] = ("format", MOUNT, GATEWAY, REDIS)
     metas: tuple[str, ...] = (REDIS, "sqlite")
     has_gateway = True
 
@@ -72,15 +72,17 @@ class JuiceFs:
         if not formatted.exists():
             _format(program, fs)
             formatted.touch()
-        cache = ["--cache-dir", str(fs.folder / "cache"), "--no-usage-report"]
+        front = GATEWAY if fs.form.gateway else MOUNT
+        flags = ["--no-usage-report", *_flags(fs, front)]
+        if "cache-dir" not in options_of(fs.options, front):
+            flags += ["--cache-dir", str(fs.folder / "cache")]
         if fs.form.gateway:
             keys = dict(zip(("MINIO_ROOT_USER", "MINIO_ROOT_PASSWORD"), fs.gateway_credentials, strict=True))
             where = f"127.0.0.1:{fs.ports[GATEWAY]}"
-            spawn(GATEWAY, [str(program), "gateway", *_flags(fs, GATEWAY), *cache, _meta_url(fs), where], keys)
+            spawn(GATEWAY, [str(program), "gateway", *flags, _meta_url(fs), where], keys)
         else:
             fs.mount_point.mkdir(exist_ok=True)
-            command = ["mount", "--no-syslog", *_flags(fs, MOUNT), *cache, _meta_url(fs), str(fs.mount_point)]
-            spawn(MOUNT, [str(program), *command])
+            spawn(MOUNT, [str(program), "mount", "--no-syslog", *flags, _meta_url(fs), str(fs.mount_point)])
 
     def unready(self, fs: FileSystem) -> str | None:
         if fs.form.gateway:

@@ -1,4 +1,4 @@
-"""A Redis on loopback, without persistence, for the metadata of a file system."""
+"""A Redis on loopback, without persistence unless its options have some, for the metadata of a file system."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from traces.errors import InputError
 from validate.lab import processes
 from validate.lab.file_systems.file_system import FileSystem, SpawnServer
 from validate.lab.folder import last_lines
+from validate.lab.options import options_of
 from validate.lab.programs.debian import Programs
 
 REDIS = "redis"
@@ -29,9 +30,10 @@ def start(fs: FileSystem, spawn: SpawnServer) -> None:
     """
     port = fs.ports[REDIS]
     marked = ["--set-proc-title", "no"]  # a title would overwrite the mark in its environment
-    nothing_kept = ["--save", "", "--appendonly", "no"]
+    given = {"save": "", "appendonly": "no"} | options_of(fs.options, REDIS)
+    options = [part for name, value in given.items() for part in (f"--{name}", value)]
     where = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(fs.folder)]
-    spawn(REDIS, [str(PROGRAMS.find()), *where, *nothing_kept, *marked])
+    spawn(REDIS, [str(PROGRAMS.find()), *where, *options, *marked])
     limit_s = time.monotonic() + _READY_WITHIN_S
     while not responds(port):
         if time.monotonic() > limit_s or not processes.marked([fs.mark(REDIS)])[fs.mark(REDIS)]:
