@@ -106,7 +106,7 @@ def _detected_after_s(spec: SwiftSpec, fault: DriveFrozen | LinkDown) -> float:
     if fault.detected_after is not None:
         return fault.detected_after
     proxies = spec.proxies
-    needed = (proxies.error_suppression_limit + 1) * proxies.count * proxies.cores.count
+    needed = (proxies.error_suppression_limit + 1) * proxies.count * spec.proxy_cores.count
     timeout_s = proxies.conn_timeout if isinstance(fault, LinkDown) else proxies.node_timeout
     silent = spec.drives.count if isinstance(fault, LinkDown) else 1
     per_read = min(1.0, spec.data_pieces * silent / spec.total_drives)

@@ -91,7 +91,7 @@ class Stations(StationList):
         name = f"proxy {number}" if spec.proxies.count > 1 else "proxy"
         cpu = self._shared
         if cpu is None:
-            cpu = self.add(Station(f"{name} cpu", "proxy cpu", Discipline.SIRO, spec.proxies.cores.count, (number,)))
+            cpu = self.add(Station(f"{name} cpu", "proxy cpu", Discipline.SIRO, spec.proxy_cores.count, (number,)))
         nic, queue = spec.proxies.nic, spec.network.queue
         into, out = (added_link(self, name, "proxy", number, way, nic, queue) for way in ("in", "out"))
         fails = any(isinstance(fault, ProxyDown) and fault.proxy == number for fault in spec.faults)

@@ -38,4 +38,4 @@ class Copies(Routes):
         return self._proxy_bytes("PUT")
 
     def _proxy_bytes(self, op: Op) -> Step:
-        return use(self.places.proxy("cpu"), self.proxies.cpu_demand(op).of_bytes)
+        return use(self.places.proxy("cpu"), self.spec.proxy_demand(op).of_bytes)

@@ -286,7 +286,7 @@ class Routes:
 
     def _begun(self, op: Op, quorum: str | None) -> Step:
         """The work of a proxy before it calls other servers."""
-        work = visit(self.places.proxy("cpu"), self.proxies.cpu_demand(op).without_bytes, ties=True)
+        work = visit(self.places.proxy("cpu"), self.spec.proxy_demand(op).without_bytes, ties=True)
         return work + (check(self.places.head(quorum)) if self.places.bound and quorum else ())
 
     def _respond(self) -> Stages:
@@ -295,7 +295,7 @@ class Routes:
     def _proxy_bytes(self, op: Op) -> Step:
         """The work of proxy and client on an object's bytes."""
         of_client = joined(use(each.station, each.demand.of_bytes) for each in self.stations.clients.work(op))
-        return use(self.places.proxy("cpu"), self.proxies.cpu_demand(op).of_bytes) + of_client
+        return use(self.places.proxy("cpu"), self.spec.proxy_demand(op).of_bytes) + of_client
 
     # Parts of a call to a server.
 

@@ -64,10 +64,6 @@ class Proxies(PresetSection):
         60.0, description="Time for which a process of a proxy avoids a server after too many errors."
     )
 
-    def cpu_demand(self, op: Op) -> ServiceDemand:
-        """Return the CPU demand of a proxy for a request."""
-        return self.cores.at_speed(self.cpu.get(op, NOTHING))
-
 
 class Hosts(PresetSection):
     """The storage hosts, which are identical: object and container servers, and their drives."""

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from models.catalogue.quotes import Quoted
+from models.devices.processors import Cores
+from models.network.service_demand import NOTHING, ServiceDemand
 from models.shared.background import BackgroundWork
 from models.shared.clients import ClientMachines, refuse_storage_hosts
 from models.shared.faults import NoisyNeighbour, refuse_unfit_faults
@@ -15,6 +17,7 @@ from models.shared.store_spec import FAULTS, PRICES, StoreSpec
 from models.swift.spec.faults import Fault, ProxyDown
 from models.swift.spec.maintenance_sections import Auditor, Replicator
 from models.swift.spec.sections import Containers, Drives, Hosts, ObjectRing, Proxies, Stored, SwiftPrices
+from traces.operations import Op
 from traces.spec.field_notes import Basis
 from traces.spec.units import Fraction
 
@@ -102,6 +105,15 @@ class SwiftSpec(StoreSpec):
         if self.auditor is not None and self.stored.object_size is None:
             raise ValueError("stored.object_size: is missing; the auditor reads objects of this size")
         return self
+
+    @property
+    def proxy_cores(self) -> Cores:
+        """The cores that a proxy runs on."""
+        return self.hosts.cores if self.hosts.cores.shared else self.proxies.cores
+
+    def proxy_demand(self, op: Op) -> ServiceDemand:
+        """Return the CPU demand of a proxy for a request."""
+        return self.proxy_cores.at_speed(self.proxies.cpu.get(op, NOTHING))
 
     def _check_cores(self) -> None:
         """Check that clients are on the hosts only if all share one machine, on which no part fails alone.

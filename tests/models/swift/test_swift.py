@@ -299,6 +299,9 @@ def test_hosts_of_one_machine_have_its_cores_together():
     data = {**BASE, "workload": {"object_size": "4KiB", **load}, "drives": fast, "client": _ON_IT}
     spec = spec_of({**data, "hosts": {**BASE["hosts"], **_MACHINE}}, "spec")
     assert _rate(spec) == pytest.approx(2 / (PROXY_S + SERVER_S + 1e-3), rel=0.02)
+    slower = {"cores": {"count": 2, "shared": True, "speed": 0.5}}
+    slow = spec_of({**data, "hosts": {**BASE["hosts"], **slower}}, "spec")
+    assert _rate(slow) == pytest.approx(2 / (2 * (PROXY_S + SERVER_S) + 1e-3), rel=0.02)
     names = [row["name"] for row in simulate(spec).station_rows if "cpu" in row["role"]]
     assert names == ["host cpu"]
 
