@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.network.network import Network
 from models.network.sub_requests import SubRequests
-from models.network.visit_draws import Rows, Visits, draw_visits
+from models.network.visit_draws import Rows, Visits, draw_visits, grouped
 from traces.random_streams import mixed_words, stream_id, uniforms_of
 
 Words = NDArray[np.uint64]
@@ -159,8 +159,9 @@ def _next_generation(network: Network, parents: _Generation, load: str) -> tuple
     count = np.zeros(ends[-1], np.int64)
     kind = np.zeros(ends[-1], np.int64)
     kinds: list[tuple[SubRequests, int]] = []
-    for k in np.unique(parents.route).tolist():
-        rows = np.flatnonzero(parents.route == k)
+    rows_of = grouped(parents.route, len(network.routes))
+    for k in np.flatnonzero(np.bincount(parents.route, minlength=len(network.routes))).tolist():
+        rows = rows_of[k]
         visits = len(network.routes[k].visits)
         for attempt in range(network.routes[k].policy.attempts):
             for ordinal, (position, sub) in enumerate(starts[k]):
@@ -186,8 +187,9 @@ def _members(
     """Return the members of families without visits, given the row of each one's parent, its position and its kind."""
     route, size = np.empty(len(parent), np.int32), np.empty(len(parent), np.int64)
     key_hash, identity = np.empty(len(parent), np.uint64), np.empty(len(parent), np.uint64)
+    rows_of = grouped(kind, len(kinds)) if kinds else []
     for number, (sub, stream) in enumerate(kinds):
-        rows: Rows = slice(None) if len(kinds) == 1 else np.flatnonzero(kind == number)
+        rows: Rows = slice(None) if len(kinds) == 1 else rows_of[number]
         mine, at = parent[rows], position[rows]
         size[rows] = sub.sizes(parents.size_bytes[mine], at)
         identity[rows] = mixed_words(parents.identity[mine], stream, at.astype(np.uint64))
@@ -203,8 +205,12 @@ def _members(
 
 
 def _with_visits(network: Network, members: _Generation, load: str) -> _Generation:
+    last: list[Any] = [None, None]  # rows of a route, and their identities
+
     def uniform(stream: int, rows: Rows) -> NDArray[np.float64]:
-        return uniforms_of(mixed_words(members.identity[rows], stream, 0))
+        if last[0] is not rows:
+            last[:] = rows, members.identity[rows]
+        return uniforms_of(mixed_words(last[1], stream, 0))
 
     visits = draw_visits(network, members.route, members.size_bytes, members.key_hash, load, uniform)
     return _Generation(

@@ -111,6 +111,12 @@ class ServiceDemand(Strict):
             mean += (self.later_byte_factor - 1) * self.per_byte * np.maximum(size_bytes - self.block, 0)
         return mean
 
+    @property
+    def always_s(self) -> float | None:
+        """The demand in s if it is the same for all requests, else None."""
+        varies = self.per_byte or self.per_block or not isinstance(self.distribution, Deterministic)
+        return None if varies else self.constant
+
     def draw_s(self, uniform: Callable[[], NDArray[np.float64]], size: NDArray[np.int64]) -> NDArray[np.float64]:
         """Draw the demands of requests.
 

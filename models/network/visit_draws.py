@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,12 @@ class Visits:
     demand_s: NDArray[np.float64]
 
 
+def grouped(group: NDArray[Any], count: int) -> list[NDArray[np.int64]]:
+    """Return the indices of the members of each of `count` groups, ascending, given each one's group, shape (n,)."""
+    small = group.astype(np.uint16) if count <= 1 << 16 else group  # sorted by radix
+    return np.split(np.argsort(small, kind="stable"), np.cumsum(np.bincount(group, minlength=count))[:-1])
+
+
 def draw_visits(
     network: Network,
     route: NDArray[np.int32],
@@ -74,8 +81,10 @@ def draw_visits(
     first = np.empty(len(route), np.int64)
     station = np.empty(starts[-1], np.int32)
     demand_s = np.empty(starts[-1], np.float64)
+    rows_of = grouped(route, len(present))
     for k in np.flatnonzero(present):
-        rows: Rows = slice(None) if present[k] == len(route) else np.flatnonzero(route == k)
+        rows: Rows = slice(None) if present[k] == len(route) else rows_of[k]
+        sizes = size_bytes[rows]
         start, width = starts[k], int(widths[k])
         at = slice(start, starts[k + 1])
         first[rows] = start + width * np.arange(present[k])
@@ -86,7 +95,8 @@ def draw_visits(
         for v, (visit, stream) in enumerate(
             zip(drawn.visits * len(streams.visits), chain(*streams.visits), strict=True)
         ):
-            block[:, v] = visit.demand.draw_s(partial(uniform, stream, rows), size_bytes[rows])
+            always_s = visit.demand.always_s
+            block[:, v] = visit.demand.draw_s(partial(uniform, stream, rows), sizes) if always_s is None else always_s
             if not visit.is_certain and visit.demand.occasion < 1:
                 block[block[:, v] == 0, v] = PASSES_BY
         _pass_by(block, drawn, streams, rows, uniform)

@@ -53,6 +53,8 @@ _DATA: tuple[Op, ...] = ("GET", "PUT", "COPY")
 _MOST_SERIES = 64  # of an operation; of more, some stand for others that move about as much
 _MOST_LOCKS = 509  # a prime number, as keys are told apart by their hashes
 
+_CONTENT = ("op", "bucket", "key", "size_bytes", "range_start_bytes", "range_bytes")
+"""Columns of a Trace that series follow from."""
 _SERIES = Recent[tuple[object, ...], tuple[list[tuple[Op, Series]], NDArray[np.int32]]](3)
 """Series made last: a spec is compiled several times with the same requests."""
 
@@ -66,7 +68,10 @@ def series_of(spec: S3fsSpec, trace: Trace) -> tuple[list[tuple[Op, Series]], ND
     Raises:
         InputError: a file is larger than an upload can be.
     """
-    known = (spec.stat_cache, spec.protocol, spec.directory_entries, spec.mounts.count, spec.most_file_bytes, trace)
+    # Times matter only if names expire, so that a workload at other rates has the same series.
+    expires = len(trace) and float(trace.arrival_s.max()) >= spec.stat_cache.expire
+    content: object = trace if expires else trace.table.select(_CONTENT)
+    known = (spec.stat_cache, spec.protocol, spec.directory_entries, spec.mounts.count, spec.most_file_bytes, content)
     return _SERIES.of(known, lambda: _series_of(spec, trace))
 
 

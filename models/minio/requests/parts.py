@@ -102,6 +102,11 @@ class PartDemand(ServiceDemand):
             mean = mean + self.constant * (self.accesses(size_bytes) - 1)
         return mean / self.visits
 
+    @property
+    def always_s(self) -> float | None:
+        """None, as the number of accesses may depend on the bytes."""
+        return None
+
     def draw_s(self, uniform: Callable[[], NDArray[np.float64]], size: NDArray[np.int64]) -> NDArray[np.float64]:
         """Draw demands as `ServiceDemand.draw_s` does, with this mean."""
         return _of_one_second(self.distribution).draw_s(uniform, size) * self.mean_s(size)

@@ -208,3 +208,11 @@ def test_operations_of_a_killed_mount_fail_until_it_is_mounted_again():
     arrival_s = run.column("arrival_s")
     assert run.failed[(arrival_s > 1) & (arrival_s < 3)].all()
     assert not run.failed[(arrival_s < 0.9) | (arrival_s > 3)].any()  # of those before, one is in progress
+
+
+def test_series_depend_on_times_only_if_names_expire():
+    spec = mounted("stat_cache.expire=100s")
+    rows: list[Row] = [("STAT", "f", 4096, None, None)] * 2
+    found = [series_of(spec, trace_of(rows, [0.0, at_s])) for at_s in (1.0, 99.0, 101.0)]
+    assert found[0] is found[1]
+    assert [text_of(series[index[-1]][1], 0) for series, index in found[1:]] == ["", "HEAD"]
