@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from models.s3fs.names import Names
 from models.s3fs.pages import Pages
-from models.s3fs.series import DELETE, EMPTY, HEAD, LIST, NOTHING_FOUND, PAYLOAD, Call, Protocol, Round, Series
+from models.s3fs.series import DELETE, HEAD, LIST, NOTHING_FOUND, PAYLOAD, Call, Protocol, Round, Series
 from traces.operations import Op
 
 PAGE_ENTRIES = 1000
@@ -73,7 +73,7 @@ class Mount:
             case "CREATE":
                 return self._created(name)
             case "MKDIR":
-                return self._absent_names(name) + EMPTY
+                return self._absent_names(name) + self.protocol.made_directory()
             case "LIST" | "READDIR":
                 return self._listed(name)
         file = self._files.setdefault(name, _File(size_bytes))

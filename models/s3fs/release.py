@@ -22,6 +22,7 @@ class Release:
         forgets_written: whether what was written has to be looked up again.
         rename_heads: HEADs of the source that a rename makes.
         attribute_heads: HEADs after a change of attributes.
+        looks_after_mkdir: whether a new directory is looked up again, as NAME, which is absent, and as NAME/.
     """
 
     threads: int
@@ -32,9 +33,10 @@ class Release:
     forgets_written: bool
     rename_heads: int
     attribute_heads: int
+    looks_after_mkdir: bool
 
 
 RELEASES: dict[Name, Release] = {
-    "1.97": Release(10, None, True, 2, 1, False, 1, 0),
-    "1.90": Release(5, 20, False, 3, 2, True, 0, 1),
+    "1.97": Release(10, None, True, 2, 1, False, 1, 0, False),
+    "1.90": Release(5, 20, False, 3, 2, True, 0, 1, True),
 }

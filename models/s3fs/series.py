@@ -92,6 +92,10 @@ class Protocol:
         """A name is looked up that does not exist."""
         return _NO_OBJECT * self.release.absent_heads + NOTHING_FOUND
 
+    def made_directory(self) -> Series:
+        """A directory is made, after the look-ups of its absent name."""
+        return EMPTY + (_NO_OBJECT + HEAD if self.release.looks_after_mkdir else ())
+
     def fetched(self, spans: Iterable[Span], size_bytes: int, *, whole: bool = False) -> Series:
         """Stretches of a file are read, one after the other, each in ranges together; `whole`: the payload."""
         waits = self._waits(size_bytes)
