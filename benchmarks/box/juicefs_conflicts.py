@@ -39,6 +39,7 @@ CASES = ((1, 1), (1, 4), (2, 2), (2, 4), (4, 4), (4, 8))
 """Numbers of mounts, and of their clients in all."""
 _FILE_BYTES = 1 << 20
 _PIECE_BYTES = 4096
+_ENDS_WITHIN_S = 3.0
 _OPERATIONS = {"setattr": ("SETATTR",), "overwrite": ("WRITE", "FSYNC")}
 _FAST = (
     "below.drives={count: 1, preset: nvme}", "below.hosts.nic=10Gbit/s", "below.client.nic=10Gbit/s",
@@ -67,7 +68,11 @@ def mounts(fs: FileSystem, count: int, folder: Path) -> Iterator[list[Path]]:
         for point, process in zip(points[1:], started, strict=True):
             unmount(point)
             process.terminate()
-            process.wait()
+            try:
+                process.wait(_ENDS_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 def sets_times(path: Path, client: int) -> Callable[[int], None]:
