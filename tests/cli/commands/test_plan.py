@@ -188,7 +188,10 @@ def test_figures_have_their_unit(slo, value, text):
     [
         (["--slo", "GET.p99"], "--slo GET.p99: is not an objective"),
         (["--slo", "GET.p99<1ms", "--window", "3 parsecs"], "--window 3 parsecs"),
-        (["--set", "prices.gatway=3"], "prices.gatway: unknown field; allowed are catalogue, host, core, drive, nic_gbit"),
+        (
+            ["--set", "prices.gatway=3"],
+            "prices.gatway: unknown field; allowed are catalogue, host, core, drive, nic_gbit",
+        ),
         (["--set", "prices.core=-3"], "prices.core"),
     ],
 )
