@@ -20,6 +20,7 @@ from models.devices.hdd import Hdd
 from models.network.demand_sheet import Requests
 from models.network.descendants import by_route
 from models.network.network import Network
+from models.network.scenario import first_speeds
 from models.network.station import Station
 from traces.trace import Pacing, Trace
 
@@ -138,11 +139,11 @@ def busy_s(network: Network, requests: Requests) -> float:
                 counts = network.station_counts(visit.station)
                 if on_drive[counts > 0].any():
                     total_s += counts * (started * float(visit.mean_s(sizes).sum()) / counts.sum())
-    most_s = 0.0
+    most_s, speeds = 0.0, first_speeds(network.scenario)
     for at, station in enumerate(stations):
         if _is_drive(station):
             shared_s = total_s[at + 1] if at + 1 < len(stations) and stations[at + 1].shares_server else 0.0
-            most_s = max(most_s, (total_s[at] + shared_s) / station.servers)
+            most_s = max(most_s, (total_s[at] + shared_s) / station.servers / speeds.get(at, 1.0))
     return most_s / max(len(requests), 1)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from models.below.absent import absent_rows
 from models.devices.hdd_scheduling import HddQueue, hdd_queue
+from models.hosts.speed_groups import slowest_fraction
 from models.minio.background.maintenance import healed_s, works_of
 from models.minio.background.movement import moved_pools
 from models.minio.cluster.cached import cached
@@ -34,7 +35,7 @@ from models.network.network import Network
 from models.network.route import Route
 from models.network.scenario import Action
 from models.shared.background import with_background
-from models.shared.faults import outage_actions
+from models.shared.faults import SlowParts, outage_actions
 from models.shared.links import acknowledged_rounds
 from models.shared.multipart import SubRoutes, in_parts
 from models.shared.recent import Recent
@@ -131,10 +132,14 @@ def compile(
 def hdd_queue_of(spec: MinioSpec, trace: Trace) -> HddQueue:
     """Return the queues of the hard disks.
 
-    A request waits for the drives of a set, a LIST for all drives. Reads that caches answer are counted.
+    A request waits for the drives of a set, a LIST for all drives. Reads that caches answer are counted. If drives
+    differ in speed, requests wait for the slowest ones.
     """
+    per_host = [(drives.count, speed) for hosts, drives, _ in spec.layouts for speed in hosts.of_hosts("drive_speed")]
+    slow = slowest_fraction([speed for count, speed in per_host for _ in range(count)])
     accesses = np.where(trace.op == LIST, spec.total_drives, spec.layout.size).astype(np.float64)
-    return hdd_queue([drives for _, drives, _ in spec.layouts], trace, accesses, spec.total_drives)
+    pools = [drives for _, drives, _ in spec.layouts]
+    return hdd_queue(pools, trace, accesses * slow, round(spec.total_drives * slow))
 
 
 def _at_depth(spec: MinioSpec, waiting: float) -> MinioSpec:
@@ -173,7 +178,9 @@ def _changes(spec: MinioSpec, stations: Stations) -> list[Action]:
             spec.faults, cpu=stations.cpu.tolist(), links=links, ins=stations.ins.tolist(),
             outs=stations.outs.tolist(), drives=stations.drive.tolist(), journals=stations.journal.tolist(),
             per_host=spec.drives.count,
+            always=SlowParts(drives=stations.drives, cores=stations.cores, links=stations.links),
         ),
+        *stations.changes,
     ]  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -45,3 +46,8 @@ class Action:
     def __post_init__(self) -> None:
         if not self.at_s >= 0 or not self.value > 0:
             raise ValueError(f"{self}: at_s must be at least 0, value above 0")
+
+
+def first_speeds(scenario: Iterable[Action]) -> dict[int, float]:
+    """Return the speeds of stations that a scenario sets at the beginning, before any request, by station."""
+    return {each.target: each.value for each in scenario if each.kind is ActionKind.SPEED and each.at_s == 0.0}

@@ -271,7 +271,13 @@ def speeds(slowdowns: Iterable[Slowdown], stations: Sequence[int]) -> list[Actio
 
 
 def slowdowns_of_hosts(
-    faults: Iterable[object], *, cpu: Stations, drives: Stations, ins: Stations, outs: Stations
+    faults: Iterable[object],
+    *,
+    cpu: Stations,
+    drives: Stations,
+    ins: Stations,
+    outs: Stations,
+    always: SlowParts = SlowParts(),  # is not changed
 ) -> list[Action]:
     """Return the effects of slow drives and of neighbours on stations.
 
@@ -279,13 +285,14 @@ def slowdowns_of_hosts(
         faults: of the spec; others do not matter.
         cpu, ins, outs: cores and links of each host, shape (hosts,).
         drives: of each host, host by host, of any shape.
+        always: parts that differ in speed all the time; slowdowns multiply with these.
     """
     slow = slow_parts(faults, [drives.size * host // cpu.size for host in range(cpu.size + 1)])
     return [
-        *speeds(slow.cores, cpu.tolist()),
-        *speeds(slow.drives + slow.shared_drives, drives.ravel().tolist()),
-        *speeds(slow.links, ins.tolist()),
-        *speeds(slow.links, outs.tolist()),
+        *speeds(slow.cores + always.cores, cpu.tolist()),
+        *speeds(slow.drives + slow.shared_drives + always.drives, drives.ravel().tolist()),
+        *speeds(slow.links + always.links, ins.tolist()),
+        *speeds(slow.links + always.links, outs.tolist()),
     ]
 
 

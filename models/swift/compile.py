@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.devices.hdd_scheduling import HddQueue, hdd_queue
+from models.hosts.speed_groups import slowest_fraction
 from models.network.demand_sheet import Requests
 from models.network.distinct_rows import kinds_of_rows
 from models.network.network import Network
@@ -68,11 +69,12 @@ def hdd_queue_of(spec: SwiftSpec, trace: Trace) -> HddQueue:
     """Return the queues of the hard disks.
 
     A PUT or DELETE waits for the drives of all pieces, a GET for those that it reads, a HEAD for one. Background work
-    is left out.
+    is left out. If drives differ in speed, requests wait for the slowest ones.
     """
+    slow = slowest_fraction(spec.hosts.of_hosts("drive_speed"))
     accesses = np.where(rows_that(trace.op, "changes"), spec.pieces, np.where(trace.op == GET, spec.data_pieces, 1.0))
     accesses[trace.op == LIST] = 0
-    return hdd_queue([spec.drives], trace, accesses, spec.total_drives)
+    return hdd_queue([spec.drives], trace, accesses * slow, round(spec.total_drives * slow))
 
 
 def _kinds(spec: SwiftSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]]:

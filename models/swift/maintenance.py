@@ -102,9 +102,11 @@ def _opened(spec: SwiftSpec, stations: Stations, places: Places, table: int) -> 
 def _audited(spec: SwiftSpec, stations: Stations, places: Places, name: str, at_once: int) -> Table:
     """Return process, drive and cores of each process of the auditor; `at_once` drives of each host have one."""
     shape = spec.hosts.count, spec.drives.count
-    draws = [uniforms(0, stream_id("swift", name, host), 0, shape[1]) for host in range(shape[0])]
-    order = np.argsort(draws, axis=1)
+    draws = np.array([uniforms(0, stream_id("swift", name, host), 0, shape[1]) for host in range(shape[0])])
+    has_none = ~np.isin(np.arange(draws.size), spec.used_drives).reshape(shape)
+    order = np.argsort(np.where(has_none, 2.0, draws), axis=1)
     chosen = (order[:, :at_once] + np.arange(shape[0])[:, None] * shape[1]).ravel()
+    chosen = chosen[np.isin(chosen, spec.used_drives)]  # others have nothing to audit
     tokens = [
         stations.add(_worker(f"{name} of host {h} drive {d}", 1, name, h, d))
         for h, d in (divmod(drive, shape[1]) for drive in chosen.tolist())

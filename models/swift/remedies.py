@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from models.capabilities import Remedies, SpecChange, larger
+from models.hosts.speed_groups import renewed
 from models.swift.spec.spec import SwiftSpec
 
 
 def changes(spec: SwiftSpec, at_end: SwiftSpec) -> Iterator[SpecChange]:
-    """Yield hedged reads, more proxies, and more drives on each host."""
+    """Yield hedged reads, more proxies, more drives on each host, and slower hosts as fast as the others."""
     if not spec.proxies.concurrent_gets:
         yield {"proxies.concurrent_gets": True}
-    yield from larger(spec, "proxies.count", "drives.count")
+    yield from larger(spec, "proxies.count")
+    anew: SpecChange = {"ring.weights": []} if spec.ring.weights else {}  # a ring of other drives has other weights
+    yield from ({**change, **anew} for change in larger(spec, "drives.count"))
+    yield from renewed(spec.hosts.groups)
 
 
 REMEDIES = Remedies(changes)

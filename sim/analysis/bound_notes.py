@@ -12,7 +12,7 @@ from models.network.scenario import ActionKind
 from models.network.station import NOWHERE, Bound, Choice
 from sim.demands.certainty import is_hedged, may_fail, may_refuse
 from sim.demands.service_demands import Demands
-from sim.demands.visit_places import is_even, is_keyed, names_of, stations_of, targets
+from sim.demands.visit_places import is_even, is_keyed, later_changes, names_of, stations_of
 
 _BY_LOAD = (Choice.LEAST_OUTSTANDING, Choice.POWER_OF_TWO, Choice.CLIENT)
 """Choices whose members do not have the same number of requests, or not by expectation."""
@@ -35,7 +35,7 @@ def no_worst_case(network: Network, routes: Sequence[Route], background: bool) -
     """Return why response times are unbounded, in words; empty if the offered work bounds them."""
     reasons = {
         "tokens are held while others wait": bool(_pools(network, routes)),
-        "the scenario changes the network": bool(network.scenario),
+        "the scenario changes the network": bool(later_changes(network)),
         "the store works in the background": background,
         "idle servers have a setup time": any(station.setup_s for station in network.stations),
         "caches of idle servers cool down": any(station.caches for station in network.stations),
@@ -145,12 +145,13 @@ def _on_pools(network: Network, routes: Sequence[Route], demands: Demands) -> It
 
 
 def _in_scenario(network: Network) -> Iterator[str]:
-    if network.scenario:
+    later = later_changes(network)
+    if later:
         yield (
             "The bounds are those of the network before the scenario changes it; they are optimistic if the scenario "
             "removes capacity."
         )
-    if targets(network, ActionKind.SPEED):
+    if any(action.kind is ActionKind.SPEED for action in later):
         yield "Stations whose speed the scenario changes count at the greatest speed that they ever have."
 
 

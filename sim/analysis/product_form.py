@@ -19,7 +19,7 @@ from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
 from models.network.route import Visit
 from models.network.station import Bound, Choice
-from sim.demands.visit_places import is_even, is_keyed, stations_of
+from sim.demands.visit_places import is_even, is_keyed, later_changes, stations_of
 from sim.engine.outcome import Floats
 from traces.workload.distributions import Exponential
 
@@ -40,7 +40,7 @@ def why_not(network: Network, requests: Requests) -> str | None:
     closed = requests.pacing.loop == "closed"
     if closed and len(np.unique(requests.phase)) > 1:
         return "the requests come in phases with different mixes"
-    if network.scenario:
+    if later_changes(network):
         return "the scenario changes the network"
     if requests.background:
         return "the store works in the background"

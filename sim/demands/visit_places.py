@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from models.network.joined_table import take
 from models.network.network import Network
 from models.network.route import Route
-from models.network.scenario import ActionKind
+from models.network.scenario import Action, ActionKind, first_speeds
 from models.network.station import NOWHERE, Bound, Choice, Member
 
 Floats = NDArray[np.float64]
@@ -92,6 +92,16 @@ def _absent(network: Network, number: int) -> NDArray[np.bool_]:
         named = take(network.placements[group.table], np.zeros(1, np.int64), group.members[:, 0])[0]
     absent = np.isin(named, gone)
     return absent & ~absent.all()
+
+
+def later_changes(network: Network) -> list[Action]:
+    """Return the actions of the scenario without those that only set a speed before any request."""
+    kept = first_speeds(network.scenario)
+    return [
+        action
+        for action in network.scenario
+        if action.kind is not ActionKind.SPEED or action.at_s > 0 or action.value != kept[action.target]
+    ]
 
 
 def targets(network: Network, *kinds: ActionKind) -> set[int]:
@@ -209,9 +219,12 @@ class Places:
                     self._add(network.routes[k], visit.station)
         self.free = sorted({tuple(np.flatnonzero(row).tolist()) for row in self.columns[~self.known_fraction]})
         self.pairs = [(k - 1, k) for k, station in enumerate(network.stations) if station.shares_server]
-        high, low = np.ones(self.stations), np.ones(self.stations)
+        high = np.ones(self.stations)
+        for station, speed in first_speeds(network.scenario).items():
+            high[station] = speed
+        low = high.copy()
         for action in network.scenario:
-            if action.kind is ActionKind.SPEED:
+            if action.kind is ActionKind.SPEED and action.at_s > 0:
                 high[action.target] = max(high[action.target], action.value)
                 low[action.target] = min(low[action.target], action.value)
         self.fastest, self.slowest = self.of_each(high, max), self.of_each(low, min)

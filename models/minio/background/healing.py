@@ -72,7 +72,7 @@ class Healed(Builder):
         return self._new(small(self.write), int(self.write.takes_time and self.drives.commit_in != "journal"))
 
     def _new(self, demand: ServiceDemand, times: int) -> Step:
-        overlapping = self._overlapping(self._latency_of(self.drives.write_latency))
+        overlapping = self._overlapping(self._latency_of(self.drives.write_latency), drive=self.new)
         written = access(int(self.stations.drive[self.new]), demand, overlapping, times=times)
         return written + commit(int(self.stations.journal[self.new]), self.commit)
 

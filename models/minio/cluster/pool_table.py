@@ -96,11 +96,13 @@ class PoolTable:
         self._stations, self._outages, self._hangs, self._healing = stations, outages, hangs, healing
         self._pool = pool = stations.pools[number]
         self._layout, keys = pool.layout, pool.layout.rotations
+        # Without a column for what is the same for all drives.
+        self._of = (*_OF_DRIVE, "late") if stations.has_own_latency else _OF_DRIVE
         self._drives = keys + pool.first_drive
         self._nodes, self._hosts = stations.nodes_of(pool, keys), pool.layout.host_of(keys) + pool.first_host
         others = [_nodes_of(stations, each, len(keys)) for n, each in enumerate(stations.pools) if n != number]
         self._other_nodes = np.hstack([np.empty((len(keys), 0), np.int32), *others])
-        self._key_parts: int = len(_OF_DRIVE) * keys.shape[1] + len(_OF_OTHER) * self._other_nodes.shape[1]
+        self._key_parts: int = len(self._of) * keys.shape[1] + len(_OF_OTHER) * self._other_nodes.shape[1]
         self.columns = self._columns()
 
     def _columns(self) -> list[Indices]:
@@ -108,10 +110,10 @@ class PoolTable:
         return [
             *((part,) for part in _HEAD),
             *numbered("hang", len(self._hangs), WAITS),
-            *numbered("drive", size, _DRIVE),
+            *numbered("drive", size, (*_DRIVE, *self._of[len(_OF_DRIVE) :])),
             *numbered("locker", layout.lockers, _CALL),
             *numbered("other", self._other_nodes.shape[1], _CALL),
-            *numbered("reader", layout.data, _READER),
+            *numbered("reader", layout.data, (*_READER, *self._of[len(_OF_DRIVE) :])),
             *(numbered("heal", size, _HEAL) if self._healing.heals else ()),
             *((("refill", n) for n in range(size + 1)) if self._healing.refills else ()),
         ]
@@ -146,7 +148,7 @@ class PoolTable:
         others = stations.host_of_node[self._other_nodes]
         of_drives = (
             stations.drive[drives], stations.journal[drives], stations.cpu[hosts], stations.ins[hosts],
-            stations.outs[hosts],
+            stations.outs[hosts], *([stations.late[drives]] if stations.has_own_latency else []),
         )  # fmt: skip
         of_others = stations.cpu[others], stations.ins[others], stations.outs[others]
         return np.hstack([np.stack(parts, axis=2).reshape(len(drives), -1) for parts in (of_drives, of_others)])
@@ -246,6 +248,7 @@ class PoolTable:
             where(of("out", order), far),
             where(self._own("out"), far),
             where(self._own("in"), far),
+            *([where(of("late", order), everywhere)] if self._stations.has_own_latency else []),
         ])  # fmt: skip
 
     def _lockers(self, order: Numbers, node: Numbers, host: Numbers, nodes: Table, hosts: Table, down: Flags) -> Table:
@@ -261,7 +264,7 @@ class PoolTable:
         """Return the columns of calls to other pools, whose sets may have the object."""
         used = others != node
         host_of_node = self._stations.host_of_node
-        first = -1 - len(_OF_DRIVE) * self._layout.size
+        first = -1 - len(self._of) * self._layout.size
         number = first - len(_OF_OTHER) * np.arange(len(others))
         parts = [np.broadcast_to(number - part, used.shape) for part in range(len(_OF_OTHER))]
         host = np.where(node < 0, -1, host_of_node[node])
@@ -298,6 +301,7 @@ class PoolTable:
             np.where(far, self._own("in"), nowhere),
             np.where(far, self._own("out"), nowhere),
             np.where(far, of("in", drive), nowhere),
+            *([np.where(here, of("late", drive), nowhere)] if self._stations.has_own_latency else []),
         ])  # fmt: skip
 
     def _heals(self, order: Numbers, state: _State) -> Table:
@@ -317,10 +321,9 @@ class PoolTable:
         """Return the number in joins of a part of the coordinator."""
         return -1 - (self._key_parts + _COORDINATOR.index(part))
 
-    @staticmethod
-    def _of_drive(part: str, drive: Numbers) -> Numbers:
+    def _of_drive(self, part: str, drive: Numbers) -> Numbers:
         """Return the numbers in joins of a part of drives, given their numbers in the set, same shape."""
-        return -1 - (len(_OF_DRIVE) * drive + _OF_DRIVE.index(part))
+        return -1 - (len(self._of) * drive + self._of.index(part))
 
 
 def _columns(parts: Sequence[Numbers]) -> Table:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from models.hosts.speed_groups import always, latencies, named
 from models.minio.cluster.epochs import depends_on_time
 from models.minio.spec.layout import Layout, Table
 from models.minio.spec.release import refuses
@@ -48,6 +49,9 @@ class Stations:
         cpu, ins, outs: of each host: cores, and both directions of its interface; shape (hosts,).
         slots, permits: of each node: its limits of requests, and of those that read drives, shape (nodes,).
         drive, journal: of each drive, shape (drives,).
+        late: of each drive, where the latency of its accesses that overlaps with others passes, shape (drives,).
+        cores, links, drives: speeds of hosts and drives that differ from those of their pool, all the time.
+        changes: what makes the overlapping latency of drives as long as it is.
         host_of_node: shape (nodes,).
         later: where metadata wait that file systems write back; that of the latency if none do.
         nowhere: see `NOWHERE`.
@@ -59,8 +63,10 @@ class Stations:
         alone = len(self.pools) == 1 and spec.hosts.count == 1
         total_hosts = sum(pool.hosts.count for pool in self.pools)
 
+        self._groups = [group for pool in self.pools for group in pool.hosts.group_of]
+
         def name(host: int, part: str) -> str:
-            return part if alone else f"host {host} {part}"
+            return part if alone else f"{named(host, self._groups[host])} {part}"
 
         self.cpu = np.array(list(self._cores(alone)), np.int32)
         group = len(self.pools) if depends_on_time(spec) else 0  # those of pools come first
@@ -84,6 +90,10 @@ class Stations:
         self.drive_latency = self.latency
         if any(p.drives.read_latency.takes_time or p.drives.write_latency.takes_time for p in self.pools):
             self.drive_latency = self.add(Station("drive latency", "drive latency", Discipline.INFINITE_SERVER))
+        self._differ()
+        self.late, self.changes = latencies(
+            self.drives, len(self.drive), self.drive_latency, self.add, self.drive_latency != self.latency
+        )
         self.later = self.latency
         if spec.stored is not None:
             self.later = self.add(Station("metadata written back", "write-back", Discipline.INFINITE_SERVER))
@@ -129,13 +139,31 @@ class Stations:
                 )
                 yield from [shared] * hosts.count
                 continue
+            own = hosts.of_hosts("cores")
             # Work on a core is shorter than a scheduler's quantum, and run queues do not keep threads in order:
             # measured latencies under load have nearly the spread of SIRO, not that of processor sharing or FIFO.
             for host in range(pool.first_host, pool.first_host + hosts.count):
                 yield self.add(Station(
-                    "host cpu" if alone else f"host {host} cpu", "host cpu", Discipline.SIRO, cores.count, (host,),
+                    "host cpu" if alone else f"{named(host, self._groups[host])} cpu", "host cpu", Discipline.SIRO,
+                    int(own[host - pool.first_host]), (host,),
                     setup_s=hosts.setup_time, caches=hosts.cpu_caches.of_station, age_bias=hosts.age_bias,
                 ))  # fmt: skip
+
+    def _differ(self) -> None:
+        """Take the speeds of hosts and drives, relative to those of their pool."""
+        cores: list[float] = []
+        links: list[float] = []
+        drives: list[float] = []
+        for pool in self.pools:
+            cores += pool.hosts.of_hosts("core_speed")
+            links += [nic / pool.hosts.nic if nic else 1.0 for nic in pool.hosts.of_hosts("nic")]
+            drives += np.repeat(pool.hosts.of_hosts("drive_speed"), pool.drives.count).tolist()
+        self.cores, self.links, self.drives = always(cores), always(links), always(drives)
+
+    @property
+    def has_own_latency(self) -> bool:
+        """Whether the overlapping latency of some drives passes elsewhere than that of others."""
+        return bool(self.changes)
 
     def _journals(self, pool: Pool, name: Callable[[int, str], str], before: int, drive: list[int]) -> list[int]:
         """Return where the commits of each drive are served."""

@@ -14,7 +14,7 @@ from models.minio.requests.transfers import Transfers
 from models.minio.spec.release import looks_up
 from models.network.route import Chance
 from models.network.service_demand import NOTHING, ServiceDemand
-from models.shared.steps import Stages, Step, access, commit, detached, use, visit
+from models.shared.steps import Place, Stages, Step, access, commit, detached, use, visit
 from traces.workload.distributions import Empirical
 
 _LATER = ServiceDemand(constant=0.5, distribution=Empirical(probabilities=(0, 1), values=(0, 2)))
@@ -44,15 +44,31 @@ class Accesses(Transfers):
         self, demand: ServiceDemand, latency: ServiceDemand | None = None, times: int | None = None
     ) -> Callable[[int], Step]:
         """Return one or several accesses to the drive at a position, as a function of it."""
-        overlapping = self._overlapping(self._latency_of(self.drives.write_latency) if latency is None else latency)
+        overlapping = self._latency_of(self.drives.write_latency) if latency is None else latency
         count = getattr(demand, "visits", 1) if times is None else times
-        return lambda p: access(self.places.drive(self.kind.pool, p, "drive"), demand, overlapping, times=count)
+        return lambda p: access(
+            self.places.drive(self.kind.pool, p, "drive"), demand, self._overlapping(overlapping, position=p),
+            times=count,
+        )  # fmt: skip
 
     def _latency_of(self, demand: ServiceDemand) -> ServiceDemand:
         return demand.per_shard(self.layout.data)
 
-    def _overlapping(self, demand: ServiceDemand) -> Step:
-        return use(self.stations.drive_latency, demand)
+    def _overlapping(
+        self, demand: ServiceDemand, *, position: int | None = None, reader: int | None = None, drive: int | None = None
+    ) -> Step:
+        """The latency of an access that overlaps with others, at a drive of the set, of those read, or of the cluster.
+
+        It is that drive's own if drives differ in speed.
+        """
+        at: Place = self.stations.drive_latency
+        if self.stations.has_own_latency and position is not None:
+            at = self.places.drive(self.kind.pool, position, "late")
+        elif self.stations.has_own_latency and reader is not None:
+            at = self._reader(reader, "late")
+        elif drive is not None:
+            at = int(self.stations.late[drive])
+        return use(at, demand)
 
     def _metadata(
         self, demand: ServiceDemand, latency: ServiceDemand, carries: bool = False, found: Sequence[Chance] = ()
@@ -93,7 +109,7 @@ class Accesses(Transfers):
     def _reads(self) -> tuple[Branches, Branches]:
         """Return the first access to each drive that a GET reads a shard from, and the later ones of a large object."""
         count, size, data, readers = self.kind.accesses, self.drives.read_size, self.layout.data, range(self._readers)
-        latency = self._overlapping(self._latency_of(self.drives.read_latency))
+        latency = [self._overlapping(self._latency_of(self.drives.read_latency), reader=p) for p in readers]
         if self.kind.data_cached:
             return tuple(self._at_reader(p, ()) for p in readers), ()
         if self.drives.direct:
@@ -105,11 +121,11 @@ class Accesses(Transfers):
                 for blocks in ("first", "later")
             )
             drives = [self._reader(p, "drive") for p in readers]
-            chains = [access(drive, begin, latency) + visit(drive, rest) for drive in drives]
+            chains = [access(drive, begin, latency[p]) + visit(drive, rest) for p, drive in enumerate(drives)]
             first = len(chains[0]) - 1
         else:
             read = self._part(self.read, size=size, visits=count)
-            chains = [access(self._reader(p, "drive"), read, latency, times=count) for p in readers]
+            chains = [access(self._reader(p, "drive"), read, latency[p], times=count) for p in readers]
             first = len(chains[0]) // count if self.kind.large else len(chains[0])
         later = tuple(chain[first:] for chain in chains if chain[first:])
         return tuple(self._at_reader(p, chain[:first]) for p, chain in enumerate(chains)), later
@@ -132,7 +148,8 @@ class Accesses(Transfers):
             self.read, data_shards=data, access_bytes=limit, visits=max(per_block, 1) * count,
             more_blocks=self.kind.more_blocks,
         )  # fmt: skip
-        latency = self._overlapping(self._latency_of(self.drives.read_latency).scaled(1 / (2 * count)))
+        each = self._latency_of(self.drives.read_latency).scaled(1 / (2 * count))
+        latency = self._overlapping(each, reader=position)
         reads = access(self._reader(position, "own drive"), own, latency, times=2)
         if not self.calls_nodes:
             return reads * count

@@ -193,7 +193,9 @@ class Builder(Accesses):
             access(
                 int(self.stations.drive[pool.first_drive + d]),
                 read.scaled(entries / count),
-                self._overlapping(pool.drives.read_latency.without_bytes.scaled(entries / count)),
+                self._overlapping(
+                    pool.drives.read_latency.without_bytes.scaled(entries / count), drive=pool.first_drive + d
+                ),
                 times=count,
             )
             + use(

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from models.hosts.speed_groups import first_hosts
 from models.network.scenario import Action
-from models.shared.faults import Degradation, FaultKind, HostNeighbour, Outage, Slowdown, SlowDrive, slow_parts, speeds
+from models.shared.faults import (
+    Degradation,
+    FaultKind,
+    HostNeighbour,
+    Outage,
+    Slowdown,
+    SlowDrive,
+    SlowParts,
+    slow_parts,
+    speeds,
+)
 from traces.spec.field_notes import Basis
 from traces.spec.units import Fraction, Seconds
 
@@ -182,13 +193,27 @@ Fault = Annotated[
 _OTHER_HOSTS = ({"balance": "proxy"},)
 """A proxy sends no requests to a host that is known to be down."""
 
+
+def _first_hosts(spec: Any) -> dict[str, int]:
+    """Return the first host of each group, of the first pool that has a group of that name."""
+    return first_hosts([name for hosts, _, _ in spec.layouts for name in hosts.group_of])
+
+
+def _first_drives(spec: Any) -> dict[str, int]:
+    """Return the first drive of each group of hosts."""
+    per_host = [drives.count for hosts, drives, _ in spec.layouts for _ in range(hosts.count)]
+    return {name: sum(per_host[:host]) for name, host in _first_hosts(spec).items()}
+
+
 FAULTS = {
-    "drive": FaultKind("drive_down", "outage", "drive"),
-    "host": FaultKind("host_down", "outage", "host", refuses=True, helps=_OTHER_HOSTS),
+    "drive": FaultKind("drive_down", "outage", "drive", groups=_first_drives),
+    "host": FaultKind("host_down", "outage", "host", refuses=True, helps=_OTHER_HOSTS, groups=_first_hosts),
     "rack": FaultKind("rack_down", "outage", "rack", refuses=True, helps=_OTHER_HOSTS),
-    "link": FaultKind("link_down", "outage", "host", settled={"detected_after": 0.0}, helps=_OTHER_HOSTS),
-    "slow-drive": FaultKind("slow_drive", "slow", "drive"),
-    "slow-link": FaultKind("slow_link", "slow", "host"),
+    "link": FaultKind(
+        "link_down", "outage", "host", settled={"detected_after": 0.0}, helps=_OTHER_HOSTS, groups=_first_hosts
+    ),
+    "slow-drive": FaultKind("slow_drive", "slow", "drive", groups=_first_drives),
+    "slow-link": FaultKind("slow_link", "slow", "host", groups=_first_hosts),
     "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),
 }
 """The failures of the command `failures`, by name."""
@@ -204,6 +229,7 @@ def slowdowns(
     drives: Sequence[int],
     journals: Sequence[int],
     per_host: int,
+    always: SlowParts,
 ) -> list[Action]:
     """Return the effects of slow parts and of neighbours on stations.
 
@@ -213,8 +239,12 @@ def slowdowns(
         links: of the clients' network, which a neighbour takes if hosts have no limit of their own.
         drives, journals: of each drive, host by host; drives of a host may have one journal, or none of their own.
         per_host: number of drives of a host.
+        always: parts that differ in speed all the time; slowdowns multiply with these.
     """
     slow = slow_parts(faults, range(0, len(drives) + 1, per_host))
+    slow.cores.extend(always.cores)
+    slow.links.extend(always.links)
+    slow.shared_drives.extend(always.drives)
     own_links = [(fault.host, fault.at, fault.end_s, fault.speed) for fault in faults if isinstance(fault, SlowLink)]
     shared_links: list[Slowdown] = []
     limited = len(set(ins)) == len(ins) and ins[0] != outs[0]

@@ -9,6 +9,14 @@ from pydantic import Field, field_validator, model_validator
 from models.devices.drive_times import ArrayTimes
 from models.devices.presets import PRESETS_OF, PresetSection
 from models.devices.processors import BARE_COUNT, CoreCount, Cores, SharedCores
+from models.hosts.speed_groups import (
+    SpeedGroup,
+    counted,
+    figures,
+    group_of_hosts,
+    refuse_own_cores,
+    refuse_single_links,
+)
 from models.minio.spec import presets
 from models.minio.spec.garbage_collector import GarbageCollector
 from models.minio.spec.layout import MAX_SET, default_parity
@@ -24,6 +32,7 @@ from traces.spec.field_notes import Basis, LinkRate, Unit
 from traces.spec.fit_bounds import Fit
 from traces.spec.units import MOST_COUNT, Bytes, BytesPerSecond, Fraction, Seconds
 from traces.workload.distributions import Strict
+from traces.workload.workload import GroupName
 
 DIRECT_WRITE_BYTES = 1 << 20
 _SHORTEST_QUANTUM_S = 1e-4  # no scheduler has shorter ones, and each is a visit to simulate
@@ -90,7 +99,7 @@ class HostCaches(Strict):
 
 
 class Hosts(PresetSection):
-    """The machines that MinIO runs on, which are identical."""
+    """The machines that MinIO runs on, which are identical but for what their groups say."""
 
     count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(
         1, ge=1, le=MOST_COUNT, description="Number of machines in the pool."
@@ -147,6 +156,11 @@ class Hosts(PresetSection):
         description="Age bias: fraction of scheduling choices at which a free core takes the older of two random "
         "waiting jobs; otherwise it takes one at random.",
     )
+    groups: dict[GroupName, SpeedGroup] = Field(
+        {},
+        description="Groups of equal hosts by name, if cores, NICs or the speed of drives differ; `count` is then "
+        "their sum. All hosts have as many drives, on which erasure sets are. Hosts are numbered group by group.",
+    )
     cpu: dict[S3Op, Demand] = Field(
         {}, description="CPU time of the server for a request, by operation; 0 for operations not given."
     )
@@ -189,12 +203,33 @@ class Hosts(PresetSection):
         None, description="Name of a preset, which supplies CPU times and how cores serve, measured on one machine."
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _counts_groups(cls, data: Any) -> Any:
+        return counted(data)
+
+    @model_validator(mode="after")
+    def _shares_cores_alike(self) -> Hosts:
+        refuse_single_links(self.groups, self.nic)
+        refuse_own_cores(self.groups, self.cores.shared)
+        return self
+
     @field_validator("quantum")
     @classmethod
     def _quantum_is_no_instant(cls, quantum_s: float) -> float:
         if 0 < quantum_s < _SHORTEST_QUANTUM_S:
             raise ValueError(f"is {quantum_s:g} s; allowed are 0 and {_SHORTEST_QUANTUM_S:g} s or more")
         return quantum_s
+
+    @property
+    def group_of(self) -> list[str]:
+        """The name of the group of each host; empty names, if hosts are equal."""
+        return group_of_hosts(self.groups, self.count)
+
+    def of_hosts(self, field: Literal["cores", "core_speed", "nic", "drive_speed"]) -> list[float]:
+        """Return a figure of each host: number and speed of cores, B/s of its NIC, relative speed of drives."""
+        common = {"cores": self.cores.count, "core_speed": 1.0, "nic": self.nic, "drive_speed": 1.0}
+        return figures(self.groups, self.count, field, common[field])
 
     def cpu_demand(self, op: Op, inline: bool) -> ServiceDemand:
         """Return the server CPU demand of an operation."""

@@ -92,9 +92,11 @@ class MinioSpec(StoreSpec):
         pools = [(hosts, drives) for hosts, drives, _ in self.layouts]
         return {
             "host": sum(hosts.count for hosts, _ in pools),
-            "core": sum((1 if hosts.cores.shared else hosts.count) * hosts.cores.count for hosts, _ in pools),
+            "core": sum(
+                hosts.cores.count if hosts.cores.shared else sum(hosts.of_hosts("cores")) for hosts, _ in pools
+            ),
             "drive": sum(hosts.count * drives.count for hosts, drives in pools),
-            "nic_gbit": sum(hosts.count * hosts.nic * 8e-9 for hosts, _ in pools),
+            "nic_gbit": sum(sum(hosts.of_hosts("nic")) * 8e-9 for hosts, _ in pools),
         }
 
     @property

@@ -61,7 +61,7 @@ class Places:
         self._zone = (self.host % spec.hosts.zones).astype(np.int32)
         self._orders = orders_of(spec.pieces)
         partitions = partitions_of(spec.ring.part_power, spec.pieces, spec.total_drives)
-        self.ring = placed("objects", partitions, spec.pieces, self.host, self._zone)
+        self.ring = placed("objects", partitions, spec.pieces, self.host, self._zone, spec.ring.weights)
         names = epoch_names(stations.add, len(self.epochs)) if self.bound else []
         self._objects = PlacementTable(
             OBJECTS, self._object_columns(), [self._object_block(epoch) for epoch in self.epochs], names,
@@ -149,7 +149,8 @@ class Places:
 
     def _object_columns(self) -> list[Indices]:
         """Return the names of the columns of an object's partition."""
-        spec, parts = self.spec, (*_SERVER, *self.answers())
+        late = ("late",) if self.stations.has_own_latency else ()  # without a column for what is the same for all
+        spec, parts = self.spec, (*_SERVER, *late, *self.answers())
         return [
             *((part,) for part in _HEAD),
             *(("grace", number) for number in range(spec.pieces - spec.protection.write_quorum)),
@@ -243,6 +244,7 @@ class Places:
                 for each in (
                     np.full(len(drive), stations.latency), stations.worker[drive], stations.threads[drive],
                     stations.cpu[host], stations.drive[drive], stations.ins[host], stations.outs[host],
+                    *([stations.late[drive]] if stations.has_own_latency else []),
                 )
             ),
             *(

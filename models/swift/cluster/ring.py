@@ -1,7 +1,9 @@
 """The object and container rings: which drives hold a partition, and in which order they are tried.
 
 Replicas go to as many zones as possible, then to as many hosts, and drives hold as many partitions each. The builder of
-Swift does the same by moving partitions step by step; only balance and dispersion matter here.
+Swift does the same by moving partitions step by step; only balance and dispersion matter here. If drives have weights,
+they hold partitions in proportion: zones and hosts have as many replicas of a partition as their weight is of all,
+rounded up or down, as with the builder's default overload of 0 (swift/common/ring/builder.py).
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ Table = NDArray[np.int32]
 
 _LEAST_PARTITIONS_PER_DRIVE = 16  # of those simulated, so that drives are equally loaded
 _MOST_PARTITIONS = 4096
+_ROUNDED = 1e-9  # of sums of fractions that are whole numbers
 _ORDERS = 12  # least number of random orders of replicas that stand for all, if those are more
 
 
@@ -29,7 +32,7 @@ def partitions_of(part_power: int, replicas: int, drives: int) -> int:
     return 1 << power
 
 
-def placed(name: str, rows: int, replicas: int, host: Table, zone: Table) -> Table:
+def placed(name: str, rows: int, replicas: int, host: Table, zone: Table, weights: tuple[float, ...] = ()) -> Table:
     """Return the drives of each row in the order of their use, shape (rows, drives): replicas, then handoffs.
 
     Args:
@@ -37,7 +40,10 @@ def placed(name: str, rows: int, replicas: int, host: Table, zone: Table) -> Tab
         rows: number of partitions or containers.
         replicas: number of replicas; if there are fewer drives, a row has only those.
         host, zone: of each drive.
+        weights: of each drive; those of weight 0 are used last; empty: all are equal.
     """
+    if len(set(weights)) > 1:
+        return _weighted(name, rows, replicas, tuple(host.tolist()), tuple(zone.tolist()), weights)
     return _placed(name, rows, replicas, tuple(host.tolist()), tuple(zone.tolist()))
 
 
@@ -65,6 +71,56 @@ def _placed(name: str, rows: int, replicas: int, hosts: tuple[int, ...], zones: 
             of_host[host[chosen]] += 1
             of_zone[zone[chosen]] += 1
     found.setflags(write=False)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _weighted(
+    name: str, rows: int, replicas: int, hosts: tuple[int, ...], zones: tuple[int, ...], weights: tuple[float, ...]
+) -> Table:
+    host, zone, weight = np.array(hosts, np.int32), np.array(zones, np.int32), np.array(weights)
+    drives, used = len(host), weight > 0
+    wanted = weight / weight.sum() * replicas  # replicas of a partition on each drive
+    wanted = _at_most_one(wanted)
+    of_tiers = [np.bincount(tier, weights=wanted) for tier in (zone, host)]
+    most = [np.ceil(each - _ROUNDED) for each in of_tiers]
+    least = [np.floor(each + _ROUNDED) for each in of_tiers]
+    load = np.zeros(drives)
+    found = np.empty((rows, drives), np.int32)
+    draws = uniforms(0, stream_id(f"swift/ring/{name}"), 0, rows * drives).reshape(rows, drives)
+    with np.errstate(divide="ignore"):
+        part = np.where(used, 1 / wanted, 0.0)
+    for row in range(rows):
+        of_zone, of_host = np.zeros(len(most[0])), np.zeros(len(most[1]))
+        left = used.copy()
+        for position in range(min(replicas, int(used.sum()))):
+            keys = (
+                draws[row], (load + 1) * part,
+                (of_host >= least[1])[host], (of_host >= most[1])[host],
+                (of_zone >= least[0])[zone], (of_zone >= most[0])[zone], ~left,
+            )  # fmt: skip
+            chosen = int(np.lexsort(keys)[0])
+            found[row, position] = chosen
+            load[chosen] += 1
+            left[chosen] = False
+            of_host[host[chosen]] += 1
+            of_zone[zone[chosen]] += 1
+        taken = found[row, : min(replicas, int(used.sum()))]
+        rest = np.lexsort((draws[row], of_host[host], of_zone[zone], ~used, np.isin(np.arange(drives), taken)))
+        found[row, len(taken) :] = rest[: drives - len(taken)]
+    found.setflags(write=False)
+    return found
+
+
+def _at_most_one(wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the wanted replicas of a partition on each drive, of which one has at most one; others take the rest."""
+    total, found = wanted.sum(), wanted.copy()
+    while (found > 1 + _ROUNDED).any():
+        full = found >= 1
+        rest = found[~full].sum()
+        if not rest:
+            return np.minimum(found, 1.0)
+        found = np.where(full, 1.0, found * (total - full.sum()) / rest)
     return found
 
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from models.hosts.speed_groups import always, group_of_hosts, latencies, named
 from models.network.discipline import Discipline
 from models.network.scenario import Action, ActionKind
 from models.network.station import Station, StationList
 from models.shared.clients import ClientStations, HostStations
-from models.shared.faults import slowdowns_of_hosts
+from models.shared.faults import SlowParts, slowdowns_of_hosts
 from models.shared.links import added_link
 from models.swift.cluster.ring import Table
 from models.swift.spec.faults import ProxyDown
@@ -29,6 +30,8 @@ class Stations(StationList):
         proxies: parts of each proxy (`PROXY_PARTS`), shape (proxies, parts).
         cpu, ins, outs: of each host.
         drive, worker, threads: of each drive: itself, its object server processes, and their threads.
+        late: of each drive, where the latency of its accesses that overlaps with others passes.
+        speeds: of cores, links and drives that are not those of all hosts.
         database: of each container and replica, if updates or listings take time; shape (containers, replicas).
         refused: a dead station, at which requests fail.
     """
@@ -47,17 +50,28 @@ class Stations(StationList):
             spec.client, self.add, hosts=machine, group=client_group, latency=self.latency, queue=queue
         )
         self.proxies = np.array([self._proxy(spec, number) for number in range(spec.proxies.count)], np.int32)
-        hosts = range(spec.hosts.count)
+        hosts, group = range(spec.hosts.count), group_of_hosts(spec.hosts.groups, spec.hosts.count)
         self.cpu = self._cores(spec)
         self.ins, self.outs = (np.full(spec.hosts.count, self.nowhere, np.int32) for _ in range(2))
         for h in hosts:
             self.ins[h], self.outs[h] = (
-                added_link(self, f"host {h}", "host", h, way, spec.hosts.nic, queue) for way in ("in", "out")
+                added_link(self, named(h, group[h]), "host", h, way, spec.hosts.nic, queue) for way in ("in", "out")
             )
         drives = [(h, d) for h in hosts for d in range(spec.drives.count)]
         self.drive = self._next(len(drives))
         for h, d in drives:
-            self.add(Station(f"host {h} drive {d}", "drive", Discipline.FIFO, spec.drives.queue_depth, (h, d)))
+            name = f"{named(h, group[h])} drive {d}"
+            self.add(Station(name, "drive", Discipline.FIFO, spec.drives.queue_depth, (h, d)))
+        self.speeds = SlowParts(
+            cores=always(spec.hosts.of_hosts("core_speed")),
+            links=always([nic / spec.hosts.nic if nic else 1.0 for nic in spec.hosts.of_hosts("nic")]),
+            drives=always(np.repeat(spec.hosts.of_hosts("drive_speed"), spec.drives.count).tolist()),
+        )
+        self.late, self.own_latencies = latencies(
+            self.speeds.drives, len(drives), self.drive_latency, self.add, any(
+                demand.takes_time for demand in (spec.drives.read_latency, spec.drives.write_latency)
+            )
+        )  # fmt: skip
         self.worker, self.threads = (self._servers(spec, drives, part) for part in ("processes", "threads"))
         shape = containers, spec.containers.replicas
         self.database = np.full(shape, self.nowhere, np.int32)
@@ -79,9 +93,15 @@ class Stations(StationList):
         if self._shared is not None:
             return np.full(spec.hosts.count, self._shared, np.int32)
         first = self._next(spec.hosts.count)
-        for h in range(spec.hosts.count):
-            self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, spec.hosts.cores.count, (h,)))
+        group = group_of_hosts(spec.hosts.groups, spec.hosts.count)
+        for h, cores in enumerate(spec.hosts.of_hosts("cores")):
+            self.add(Station(f"{named(h, group[h])} cpu", "host cpu", Discipline.SIRO, int(cores), (h,)))
         return first
+
+    @property
+    def has_own_latency(self) -> bool:
+        """Whether the overlapping latency of some drives passes elsewhere than that of others."""
+        return bool(self.own_latencies)
 
     def _next(self, count: int) -> Table:
         """Return the indices of the stations that are added next."""
@@ -118,9 +138,11 @@ class Stations(StationList):
 
 def slowdowns(spec: SwiftSpec, stations: Stations) -> list[Action]:
     """Return the effects of slow drives and of neighbours on stations."""
-    return slowdowns_of_hosts(
-        spec.faults, cpu=stations.cpu, drives=stations.drive, ins=stations.ins, outs=stations.outs
-    )
+    changed = slowdowns_of_hosts(
+        spec.faults, cpu=stations.cpu, drives=stations.drive, ins=stations.ins, outs=stations.outs,
+        always=stations.speeds,
+    )  # fmt: skip
+    return [*changed, *stations.own_latencies]
 
 
 def failed_proxies(spec: SwiftSpec, stations: Stations, group: int | None) -> list[Action]:

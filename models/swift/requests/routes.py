@@ -333,7 +333,8 @@ class Routes:
             of.per_shard(parts) if kind.accesses <= MOST_SINGLE_ACCESSES else several(of, kind.accesses, pieces, size)
             for of in (demand, latency)
         )
-        return access(at("drive"), each, use(self.stations.drive_latency, later))
+        late = at("late") if self.stations.has_own_latency else self.stations.drive_latency
+        return access(at("drive"), each, use(late, later))
 
     def _invalidated(self, at: Server) -> Step:
         """The note that a suffix has changed (hashes.invalid), which is not synced: an access only without a cache."""

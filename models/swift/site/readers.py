@@ -32,7 +32,15 @@ def read_ring(file: SiteFile) -> Found:
     if head is None or not devices:
         raise ValueError("it has no devices")
     hosts = Counter(device["ip"] or device["old_ip"] for device in devices)
-    facts, notes = even_hosts([*hosts.values()])
+    weights = _weights(devices)
+    facts, notes = even_hosts([max(hosts.values())] * len(hosts) if weights else [*hosts.values()])
+    if weights:
+        facts["ring-weights"] = [{"weight": weight} for weight in weights]
+    if len(set(hosts.values())) > 1:
+        notes.append(
+            f"hosts have {min(hosts.values())} to {max(hosts.values())} drives; in the spec the missing ones have "
+            "weight 0, so they hold nothing"
+        )
     facts["zones"] = len({(device["region"], device["zone"]) for device in devices})
     facts["part-power"] = round(log2(int(head[1])))
     facts |= _servers(devices)
@@ -43,15 +51,32 @@ def read_ring(file: SiteFile) -> Found:
         facts["protection"] = f"replica {max(1, round(replicas))}"
         if replicas != round(replicas):
             notes.append(f"{replicas:g} replicas are taken as {round(replicas)}")
-    weights = [float(device["weight"]) for device in devices]
-    if max(weights) > 1.1 * min(weights):
-        notes.append(
-            f"devices have weights from {min(weights):g} to {max(weights):g}; a spec has equal drives, so that heavier "
-            "ones get more requests is lost"
-        )
     if int(head[3]) > 1:
         notes.append(f"{head[3]} regions are taken as zones, without the latency between them")
     return Found(facts, tuple(notes))
+
+
+def _weights(devices: list[re.Match[str]]) -> list[float]:
+    """Return the weight of each drive, host by host, 0 for those that a host lacks; none if all are equal.
+
+    Hosts are in zones in turn, as in a spec, if zones have as many hosts.
+    """
+    of_host: dict[str, list[float]] = {}
+    zone_of: dict[str, tuple[str, str]] = {}
+    for device in devices:
+        host = device["ip"] or device["old_ip"]
+        of_host.setdefault(host, []).append(float(device["weight"]))
+        zone_of.setdefault(host, (device["region"], device["zone"]))
+    most = max(map(len, of_host.values()))
+    padded = {host: weights + [0.0] * (most - len(weights)) for host, weights in of_host.items()}
+    if len({weight for weights in padded.values() for weight in weights}) == 1:
+        return []
+    zones: dict[tuple[str, str], list[str]] = {}
+    for host, zone in zone_of.items():
+        zones.setdefault(zone, []).append(host)
+    alike = len({len(hosts) for hosts in zones.values()}) == 1
+    order = [host for turn in zip(*zones.values(), strict=True) for host in turn] if alike else list(of_host)
+    return [weight for host in order for weight in padded[host]]
 
 
 def _servers(devices: list[re.Match[str]]) -> Facts:

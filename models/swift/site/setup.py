@@ -71,6 +71,7 @@ def draft(site: Site) -> Tree:
         "ring": {
             "part_power": site.derived("part-power", power, f"{_PARTITIONS_PER_DRIVE} partitions on a drive"),
             **(protection if is_code else {"replicas": Known(data + parity, origin)}),
+            **_weights(site),
         },
         "containers": {
             "update": {"constant": assumed("0.1ms", "the lock of a database", "0.02ms", "1ms")},
@@ -83,6 +84,14 @@ def draft(site: Site) -> Tree:
         "auditor": Known({}, "assumed: it runs as by default"),
         "replicator": Known({}, "assumed: it runs as by default"),
     }  # fmt: skip
+
+
+def _weights(site: Site) -> Tree:
+    """Return the weights of drives in the ring; empty: they are equal, or hosts and drives are others."""
+    found = site.get("ring-weights")
+    if found is None or any(site[name].origin == "given" for name in ("hosts", "drives")):
+        return {}
+    return {"weights": Known([each["weight"] for each in found.value], found.origin)}
 
 
 SETUP = Setup(_QUESTIONS, draft, READERS, options=options)

@@ -6,10 +6,11 @@ or not, and only timeouts end the wait for it, until each process of a proxy has
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from models.hosts.speed_groups import first_hosts, group_of_hosts
 from models.shared.faults import SLOW_PARTS, FaultKind, HostNeighbour, Outage, SlowDrive
 from traces.spec.field_notes import Basis
 from traces.spec.units import Seconds
@@ -65,11 +66,22 @@ Fault = Annotated[
 ]
 """An entry of the section `faults`."""
 
+
+def _first_hosts(spec: Any) -> dict[str, int]:
+    """Return the first host of each group."""
+    return first_hosts(group_of_hosts(spec.hosts.groups, spec.hosts.count))
+
+
+def _first_drives(spec: Any) -> dict[str, int]:
+    """Return the first drive of each group of hosts."""
+    return {name: host * spec.drives.count for name, host in _first_hosts(spec).items()}
+
+
 FAULTS = {
-    "drive": FaultKind("drive_down", "outage", "drive"),
-    "frozen-drive": FaultKind("drive_frozen", "outage", "drive", settled={"detected_after": 0.0}),
-    "host": FaultKind("host_down", "outage", "host"),
-    "link": FaultKind("link_down", "outage", "host", settled={"detected_after": 0.0}),
+    "drive": FaultKind("drive_down", "outage", "drive", groups=_first_drives),
+    "frozen-drive": FaultKind("drive_frozen", "outage", "drive", settled={"detected_after": 0.0}, groups=_first_drives),
+    "host": FaultKind("host_down", "outage", "host", groups=_first_hosts),
+    "link": FaultKind("link_down", "outage", "host", settled={"detected_after": 0.0}, groups=_first_hosts),
     "proxy": FaultKind("proxy_down", "outage", "proxy", refuses=True, settled={"detected_after": 0.0}),
     **SLOW_PARTS,
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from models.devices.drive_times import ArrayTimes, HostDrives
 from models.devices.presets import PRESETS_OF, PresetSection
 from models.devices.processors import BARE_COUNT, Cores, SharedCores
+from models.hosts.speed_groups import SpeedGroup, counted, figures, refuse_own_cores, refuse_single_links
 from models.network.service_demand import NOTHING, Demand, ServiceDemand
 from models.shared.links import NicBandwidth
 from models.shared.prices import Price, PriceList
@@ -18,6 +19,7 @@ from traces.operations import Op, S3Op
 from traces.spec.field_notes import Basis, Unit
 from traces.spec.units import MOST_COUNT, Bytes, Seconds
 from traces.workload.distributions import Strict
+from traces.workload.workload import GroupName
 
 _PROXY_CONF = "Swift's default: etc/proxy-server.conf-sample"
 _OBJECT_CONF = "Swift's default: etc/object-server.conf-sample"
@@ -66,7 +68,7 @@ class Proxies(PresetSection):
 
 
 class Hosts(PresetSection):
-    """The storage hosts, which are identical: object and container servers, and their drives."""
+    """The storage hosts, which are identical but for what their groups say: servers, and their drives."""
 
     preset: str | None = Field(None, description="Name of a measured host, which supplies its CPU times.")
     count: Annotated[int, Basis("assumed: one host", 1, 1000)] = Field(
@@ -114,6 +116,27 @@ class Hosts(PresetSection):
     internode: Internode = Field(
         Internode(), description="Network between the servers; each of their requests opens a connection first."
     )
+    groups: dict[GroupName, SpeedGroup] = Field(
+        {},
+        description="Groups of equal hosts by name, if cores, NICs or the speed of drives differ; `count` is then "
+        "their sum. Hosts are numbered group by group, and are in zones in turn.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _counts_groups(cls, data: Any) -> Any:
+        return counted(data)
+
+    @model_validator(mode="after")
+    def _fits_groups(self) -> Hosts:
+        refuse_single_links(self.groups, self.nic)
+        refuse_own_cores(self.groups, self.cores.shared)
+        return self
+
+    def of_hosts(self, field: Literal["cores", "core_speed", "nic", "drive_speed"]) -> list[float]:
+        """Return a figure of each host: number and speed of cores, B/s of its NIC, relative speed of drives."""
+        common = {"cores": self.cores.count, "core_speed": 1.0, "nic": self.nic, "drive_speed": 1.0}
+        return figures(self.groups, self.count, field, common[field])
 
     def cpu_demand(self, op: Op) -> ServiceDemand:
         """Return the CPU demand of an object server for a request."""
@@ -165,6 +188,11 @@ class ObjectRing(Strict):
         3, ge=1, le=10, description="Number of replicas of an object, if it is not erasure coded."
     )
     erasure: Erasure | None = Field(None, description="Erasure coding of all objects; absent: replicas.")
+    weights: Annotated[tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...], Unit("", "[100, 200]")] = Field(
+        (),
+        description="Weight of each drive, host by host, as `swift-ring-builder` shows it: drives have partitions in "
+        "proportion, and those of weight 0 none; empty: all are equal.",
+    )
 
 
 class Containers(Strict):

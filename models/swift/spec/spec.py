@@ -55,7 +55,7 @@ class SwiftSpec(StoreSpec):
     @property
     def priced(self) -> dict[str, float]:
         """The amount of each part in `prices`."""
-        return {"proxy": self.proxies.count, "host": self.hosts.count, "drive": self.total_drives}
+        return {"proxy": self.proxies.count, "host": self.hosts.count, "drive": len(self.used_drives)}
 
     @property
     def quoted(self) -> dict[str, Quoted]:
@@ -71,6 +71,12 @@ class SwiftSpec(StoreSpec):
     def total_drives(self) -> int:
         """Number of drives of all hosts."""
         return self.hosts.count * self.drives.count
+
+    @property
+    def used_drives(self) -> list[int]:
+        """Numbers of the drives that have partitions: those whose weight is above 0."""
+        weights = self.ring.weights
+        return [drive for drive in range(self.total_drives) if not weights or weights[drive] > 0]
 
     @property
     def protection(self) -> Protection:
@@ -95,10 +101,15 @@ class SwiftSpec(StoreSpec):
         """Check that there are drives for all pieces, and hosts for all zones."""
         if self.hosts.zones > self.hosts.count:
             raise ValueError(f"hosts.zones is {self.hosts.zones}; {self.hosts.count} hosts allow at most as many zones")
-        if self.pieces > self.total_drives:
+        if self.ring.weights and len(self.ring.weights) != self.total_drives:
+            raise ValueError(
+                f"ring.weights: has {len(self.ring.weights)} weights for {self.total_drives} drives (hosts.count x "
+                "drives.count); give one for each, 0 for a host's missing ones, or none ([])"
+            )
+        if self.pieces > len(self.used_drives):
             what = "ring.replicas" if self.ring.erasure is None else "ring.erasure"
             raise ValueError(f"{what}: {self.pieces} pieces of an object need as many drives; there are "
-                             f"{self.total_drives} (hosts.count x drives.count)")  # fmt: skip
+                             f"{len(self.used_drives)} (hosts.count x drives.count) with a weight")  # fmt: skip
         if self.containers.replicas > self.total_drives:
             raise ValueError(f"containers.replicas is {self.containers.replicas}; there are {self.total_drives} drives")
         self._check_cores()

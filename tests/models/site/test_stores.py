@@ -342,15 +342,28 @@ def test_minio(tmp_path, content, kind, facts):
     ("content", "facts"),
     [
         (RING, {"hosts": 3, "drives": 2, "zones": 2, "part-power": 14, "servers-per-port": 1,
-                "protection": "replica 3"}),
+                "protection": "replica 3", "ring-weights": [{"weight": w} for w in (100, 100, 100, 100, 200, 100)]}),
+        (RING.rpartition("            5")[0], {
+            "hosts": 3, "drives": 2, "zones": 2, "part-power": 14, "servers-per-port": 1, "protection": "replica 3",
+            "ring-weights": [{"weight": w} for w in (100, 100, 100, 100, 200, 0)]}),
         (OLD_RING, {"hosts": 2, "drives": 1, "zones": 1, "part-power": 10, "protection": "replica 2"}),
     ],
 )  # fmt: skip
 def test_swift(tmp_path, content, facts):
     (found,) = read(tmp_path, "swift", content)
     assert (found.kind, found.found.facts) == ("swift-ring-builder", facts)
-    uneven = [note for note in found.found.notes if note.startswith("devices have weights from 100 to 200")]
-    assert bool(uneven) == (content is RING)
+    uneven = [note for note in found.found.notes if note.startswith("hosts have 1 to 2 drives")]
+    assert bool(uneven) == (content not in (RING, OLD_RING))
+
+
+def test_hosts_of_a_ring_are_in_zones_in_turn(tmp_path):
+    # The second host of the file is in the zone of the first one, so the third comes before it.
+    lines = [
+        f"            {n}      1    {zone}  10.0.0.{host}:6200      10.0.0.{host}:6200     d1 {weight}.00 8192  0.00"
+        for n, (host, zone, weight) in enumerate([(1, 1, 100), (2, 1, 200), (3, 2, 300), (4, 2, 400)])
+    ]
+    (found,) = read(tmp_path, "swift", RING.partition("            0")[0] + "\n".join(lines))
+    assert [each["weight"] for each in found.found.facts["ring-weights"]] == [100, 300, 200, 400]
 
 
 LOAD = {"size": given("64KiB"), "rate": given("100/s"), "nic": given("10Gbit/s")}
@@ -369,7 +382,8 @@ LOAD = {"size": given("64KiB"), "rate": given("100/s"), "nic": given("10Gbit/s")
          {"drive": given("nvme")},
          {"hosts.count": 4, "drives.count": 8, "pools.0.drives.count": 12, "erasure.parity": 3}),
         ("swift", [RING], {"drive": given("hdd-7k2"), "proxies": given(2), "objects": given(10**6)},
-         {"hosts.count": 3, "hosts.zones": 2, "ring.part_power": 14, "ring.replicas": 3}),
+         {"hosts.count": 3, "hosts.zones": 2, "ring.part_power": 14, "ring.replicas": 3,
+          "ring.weights": (100, 100, 100, 100, 200, 100)}),
     ],
 )  # fmt: skip
 def test_a_spec_follows_from_files(tmp_path, store, contents, more, expected):
