@@ -82,6 +82,7 @@ TINY = {
 LIVE = {
     "box/ceph_spill.py": ("ceph box", "--out out --size 0.1"),
     "box/juicefs_box.py": ("minio juicefs box", "--out cells.csv --size 0.1"),
+    "box/juicefs_conflicts.py": ("minio juicefs", "--seconds 0.5 --only setattr"),
     "box/s3fs_box.py": ("minio s3fs box", "--out cells.csv --size 0.1"),
     "box/minio_garbage.py": ("minio", "--seconds 0.2"),
     "file_system_failures.py": ("minio s3fs", "s3fs --only 'mount killed' --seconds 1"),

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import cli.common
 from cli.common import stdout
 from cli.main import main
 from tests.paths import ROOT
@@ -35,6 +36,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr(stdout, "width", 110)
+        patch.setattr(cli.common, "form_on", lambda _: "table")  # as on the terminal of a reader
         patch.setattr(os, "sched_getaffinity", lambda _: {0})  # no worker processes: they would import for longer
         yield folder
 
