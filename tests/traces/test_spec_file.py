@@ -107,6 +107,7 @@ def test_a_good_mapping_becomes_its_model() -> None:
         ({"parts": [{"pause": 1, "x": 2}]}, "f: at.parts.0.x: unknown field; allowed are pause, shape"),
         ({"parts": [{}]}, "f: at.parts.0.pause: is missing; it is needed"),
         ({"parts": [7]}, "f: at.parts.0: is 7; a mapping of fields is needed"),
+        ({"parts": {"pause": 1}}, "f: at.parts: is {'pause': 1}; a list is needed"),
         ({"parts": [{"pause": "-1s"}]}, "f: at.parts.0.pause: '-1s' is negative; a duration is at least 0"),
         (
             {"parts": [{"pause": 1, "shape": {"kind": "lognormal", "cv": -1}}]},

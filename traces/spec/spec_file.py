@@ -339,6 +339,8 @@ def _reason(error: ErrorDetails, model: type[BaseModel], named: str = "") -> str
             return f"kind is missing; allowed are {', '.join(repr(_kind(m)) for m in models_at(model, location))}"
         case "model_type" | "model_attributes_type" | "dict_type":
             return f"is {_short(error['input'])}; a mapping of fields is needed"
+        case "list_type" | "tuple_type":
+            return f"is {_short(error['input'])}; a list is needed"
         case "literal_error" if isinstance(error["input"], str):
             return f"is {_short(error['input'])}; {instead(error['input'], _quoted(context['expected']))}"
         case "value_error":

@@ -214,7 +214,7 @@ def test_files_give_what_they_have(capsys, tmp_path):
     code, out, err = tailcast(capsys, "init", "ceph", *files, *more, "-o", str(path))
     assert (code, out) == (0, "")
     assert "cores.json is lscpu -J: cores\n" in err
-    assert "tree.txt is ceph osd tree: hosts, drives, host-groups, drive.capacity, drive\n" in err
+    assert "tree.txt is ceph osd tree: hosts, drives, host-groups, osd-order, drive.capacity, drive\n" in err
     assert "note: hosts is 4 given, 3 in tree.txt (ceph osd tree); the first is used" in err
     text = path.read_text()
     assert load_spec(path).hosts.count == 4
