@@ -67,7 +67,8 @@ def start(binary: Path, store: Store, spawn: Spawn) -> None:
     """Start the master, volume servers, filers and S3 servers that do not run."""
     for host, node in enumerate(store.nodes):
         for server in _SERVERS[store.form.role(host)]:
-            command = [str(binary), "-logtostderr", *arguments(store, host, server)]
+            # Names of sockets, which may have 107 bytes only, are relative to this folder.
+            command = ["env", f"--chdir={_plain(store)}", str(binary), "-logtostderr", *arguments(store, host, server)]
             spawn(node, command, _environment(), server)
 
 
@@ -96,15 +97,14 @@ def _volume(store: Store, host: int) -> dict[str, object]:
 
 
 def _filer(store: Store, host: int) -> dict[str, object]:
-    folder = _folder(store, f"filer-{host}")
-    stored = {"defaultStoreDir": folder, "localSocket": folder / "filer.sock"}
+    stored = {"defaultStoreDir": _folder(store, f"filer-{host}"), "localSocket": f"filer-{host}.sock"}
     return {**_listens(store, host), "master": master(store).address, **stored}
 
 
 def _s3(store: Store, host: int) -> dict[str, object]:
     ip, _, port = store.nodes[host].address.rpartition(":")
-    own, folder = place(store, host), _folder(store, f"filer-{host}")
-    sockets = {"localFilerSocket": folder / "filer.sock", "localSocket": folder / "s3.sock"}
+    own = place(store, host)
+    sockets = {"localFilerSocket": f"filer-{host}.sock", "localSocket": f"s3-{host}.sock"}
     where = {"ip.bind": ip, "port": port, "port.grpc": own.s3_grpc, "filer": own.address}
     return {**where, "config": _identities(store), **sockets}
 
@@ -114,9 +114,16 @@ def _listens(store: Store, host: int) -> dict[str, object]:
     return {"ip": own.ip, "ip.bind": own.ip, "port": own.http, "port.grpc": own.grpc}
 
 
-def _folder(store: Store, name: str) -> Path:
-    folder = store.folder / "plain" / name
+def _plain(store: Store) -> Path:
+    """Return the folder of all that is on no drive, and create it."""
+    folder = store.folder.absolute() / "plain"
     folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _folder(store: Store, name: str) -> Path:
+    folder = _plain(store) / name
+    folder.mkdir(exist_ok=True)
     return folder
 
 
