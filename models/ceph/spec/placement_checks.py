@@ -7,7 +7,7 @@ from collections.abc import Collection
 import numpy as np
 
 from models.ceph.spec.host_groups import Layout
-from models.ceph.spec.sections import Pools
+from models.ceph.spec.pools import Pools
 
 
 def check_classes(pools: Pools, classes: Collection[str], access: str, has_index_drives: bool) -> None:

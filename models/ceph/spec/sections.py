@@ -1,4 +1,4 @@
-"""The sections of a Ceph spec: clients, network, hosts, OSDs, gateways, pools, buckets, and stored objects."""
+"""The sections of a Ceph spec: clients, network, hosts, OSDs, gateways and prices; pools are in `pools.py`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from models.ceph.mechanisms.redundancy import ProtectionField
-from models.ceph.mechanisms.resharding import Resharding
-from models.ceph.spec.host_groups import DeviceClass, HostCores, HostGroup
+from models.ceph.spec.host_groups import HostCores, HostGroup
 from models.devices.devices import PRESETS, DeviceField
 from models.devices.processors import BARE_COUNT, ProcessorCores
 from models.network.service_demand import Demand, ServiceDemand
@@ -40,12 +38,6 @@ _PG = "published: ten such hosts with 64 to 16,384 placement groups (ceph.io, 'A
 _PACIFIC = "published: an OSD on EPYC 7742, Pacific, replica 1 (ceph.io, 'RocksDB tuning deep dive', 2022)"
 _KV_SYNC = Basis(f"fitted to PUTs of 4 KB; {_QUINCY}", 1e-6, 1e-3)
 _OP_SHARDS = Basis("Ceph's default of the release: osd_op_num_shards_ssd and others, src/common/options/osd.yaml.in")
-_LISTING = Basis(
-    "derived from cycles at 1,024 shards: 139 M a page of 5.1 entries a shard, 166 M of 8.2 (ceph pull request 30853, "
-    "2019); 3 GHz assumed",
-    1e-7,
-    1e-3,
-)
 
 
 class Clients(ClientMachines):
@@ -435,133 +427,6 @@ class Gateways(Strict):
         },
         description="CPU time of a gateway for a request, by operation; 0 for operations not given.",
     )
-
-
-Numbers = Annotated[tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...], Unit("", "[101, 97]")]
-"""A number of each OSD."""
-
-
-class Pools(Strict):
-    """The pools of data and bucket indexes."""
-
-    data: Annotated[
-        ProtectionField, Basis("Ceph's default: osd_pool_default_size, src/common/options/global.yaml.in")
-    ] = Field(
-        "replica 3", validate_default=True, description="Protection of the data, such as `replica 3` or `ec 4+2`."
-    )
-    index_replicas: Annotated[
-        int, Basis("Ceph's default: osd_pool_default_size, src/common/options/global.yaml.in", 1, 5)
-    ] = Field(3, ge=1, le=10, description="Number of replicas of the index pool, which has the bucket indexes.")
-    pg_num: Annotated[int, Basis("assumed: enough to load some dozens of OSDs evenly", 8, 65536)] = Field(
-        1024,
-        ge=1,
-        le=1 << 18,
-        description="Number of placement groups of the data pool; few of them load OSDs unevenly. Ceph allows 65,536 "
-        "unless mon_max_pool_pg_num is raised.",
-    )
-    balancer: (
-        Annotated[bool, Basis("Ceph's default of the release: release notes of Pacific, 'on by default in upmap mode'")]
-        | None
-    ) = Field(
-        None,
-        description="Whether the balancer has moved placement groups of the data pool so that OSDs have equally many, "
-        "as far as `upmap_max_deviation`; absent: since Pacific.",
-    )
-    upmap_max_deviation: Annotated[
-        int, Basis("Ceph's default: src/pybind/mgr/balancer/module.py; many sites set 1", 1, 5)
-    ] = Field(
-        5,
-        ge=1,
-        le=1 << 18,
-        description="Placement groups that an OSD may have more or fewer than its weight is worth before the balancer "
-        "moves some.",
-    )
-    device_class: DeviceClass | None = Field(
-        None, description="Device class of the OSDs that have data (that of the CRUSH rule); absent: all have."
-    )
-    index_class: DeviceClass | None = Field(
-        None,
-        description="Device class of the OSDs that have bucket indexes; absent: all OSDs have, or those in `index`.",
-    )
-    failure_domain: Literal["host", "osd"] = Field(
-        "host",
-        description="Failure domain: no two replicas or chunks of an object are on the same host, or on the same OSD.",
-    )
-    osd_pgs: Numbers = Field(
-        (),
-        description="Number of placement groups of each OSD, OSD by OSD, as a real cluster has them (`ceph osd df "
-        "tree`, PGS); only their proportions count; empty: what CRUSH gives by weight.",
-    )
-    osd_primaries: Numbers = Field(
-        (),
-        description="Number of placement groups of which each OSD is the primary, which serves reads (`ceph pg dump`); "
-        "only their proportions count; empty: the first ones of CRUSH.",
-    )
-    fast_read: bool = Field(
-        False,
-        description="Whether reads of an erasure-coded pool request all chunks and decode from the first that suffice.",
-    )
-    ec_optimizations: bool = Field(
-        False,
-        description="Whether reads and writes of an erasure-coded pool access only the chunks that they reach, and "
-        "writes update parity (allow_ec_optimizations, since Tentacle).",
-    )
-
-
-class Buckets(Strict):
-    """The bucket indexes; the workload has the number of buckets."""
-
-    shards: Annotated[int, Basis("Ceph's default since Pacific: src/common/options/rgw.yaml.in", 1, 65521)] = Field(
-        11, ge=1, le=65521, description="Number of index shards per bucket, each a serial queue of writes."
-    )
-    pipelined: (
-        Annotated[bool, Basis("Ceph's default of the release: PrimaryLogPG::get_rw_locks, src/osd/PrimaryLogPG.cc")]
-        | None
-    ) = Field(
-        None,
-        description="Whether an operation on an index shard waits until the commit of the one before begins, not until "
-        "all its replicas have committed (16.2.15, 17.2.8, 18.2.2 and later); absent: since Squid.",
-    )
-    shard_query: Annotated[
-        Seconds, Basis("published: 0.09 to 0.12 ms a read without a gateway (EPYC 7742, Reef 2023)", 1e-6, 1e-2)
-    ] = Field(0.1e-3, description="CPU time of an OSD per index shard that a LIST queries, without its entries.")
-    listed_entry: Annotated[Seconds, Basis("assumed", 1e-7, 1e-3)] = Field(
-        4e-6, description="CPU time of an OSD per index entry that a LIST reads."
-    )
-    gateway_query: Annotated[Seconds, _LISTING] = Field(
-        28e-6, description="CPU time of a gateway per index shard that a LIST queries, without its entries."
-    )
-    gateway_entry: Annotated[Seconds, _LISTING] = Field(
-        2.9e-6, description="CPU time of a gateway per index entry that a LIST reads, merges or drops."
-    )
-    resharding: Resharding = Field(
-        Resharding(dynamic=False),
-        description="Resharding of buckets as they grow; absent: the number of shards is constant.",
-    )
-
-
-class Holdings(Strict):
-    """The objects in the cluster when the run begins."""
-
-    objects: Annotated[float, Unit("", "1e9")] = Field(
-        0.0, ge=0, le=1e13, description="Number of objects in the cluster; caches, RocksDB and fill follow from it."
-    )
-    object_size: Annotated[Bytes, Field(gt=0)] | None = Field(
-        None, description="Mean size of the stored objects; absent: that of the workload."
-    )
-    working_set: Annotated[float, Unit("", "1e6"), Field(gt=0)] | None = Field(
-        None, description="Number of the newest objects, to which reads are limited; absent: all objects are read."
-    )
-    churn: Fraction = Field(
-        0.0,
-        ge=0,
-        le=1,
-        description="Fraction of the objects that were written to space which deletes have freed, and of new writes "
-        "that go there: seeks, and several extents a chunk.",
-    )
-    free_extent: (
-        Annotated[Bytes, Field(gt=0), Basis("the chunks that are stored, of which deletes leave the space")] | None
-    ) = Field(None, description="Mean size of the extents that deletes have freed; absent: a stored object's chunk.")
 
 
 class GroupPrices(Strict):

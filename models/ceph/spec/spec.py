@@ -17,20 +17,18 @@ from models.ceph.mechanisms.rocksdb import RocksDb
 from models.ceph.spec.access import S3, AccessPath
 from models.ceph.spec.host_groups import HostCores, HostGroup, Layout, class_of, crush_weight
 from models.ceph.spec.placement_checks import check_classes, check_numbers
+from models.ceph.spec.pools import Buckets, Holdings, Pools
 from models.ceph.spec.sections import (
     ASSUMED_NVME,
-    Buckets,
     CephPrices,
     Clients,
     Database,
     Gateways,
-    Holdings,
     Hosts,
     IndexDrives,
     Ingress,
     Links,
     Osd,
-    Pools,
 )
 from models.devices.devices import PRESETS, DeviceField
 from models.devices.processors import ProcessorCores
