@@ -32,9 +32,9 @@ def failures_page(result: Failures) -> Page:
         for effect, sentence in zip(result.failures, found, strict=True)
     ]
     sections += [Section("", notes(result))] if notes(result) else []
-    header = Header(
+    header = Header.of(
         _requested(result),
-        " ".join([*opening(result), found[0] if len(found) == 1 else _worst(result), *met_lines(result)]),
+        [*opening(result), found[0] if len(found) == 1 else _worst(result), *met_lines(result)],
         _certainty(result),
     )
     return Page(f"Failures of {Path(result.spec).name}", header, sections)

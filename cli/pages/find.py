@@ -36,9 +36,9 @@ _EFFECTS = (
 def limit_page(result: FoundLimit, spec: str) -> Page:
     """Return a page about the result of `sim.experiments.find.find_limit.find_limit` for a spec."""
     objectives = " and ".join(slo.text for slo in result.slos)
-    header = Header(
+    header = Header.of(
         f"The {extreme(result)} {result.path} with which {spec} meets {objectives}.",
-        " ".join(limit_opening(result)),
+        limit_opening(result),
         _simulated(result, len(result.simulated)),
     )
     sections = [
@@ -52,9 +52,9 @@ def best_page(result: Best, spec: str) -> Page:
     """Return a page about the result of `sim.experiments.find.find_best.find_best` for a spec."""
     most = result.most_extra_load
     within = "" if most is None else f", with at most {most:.2%} extra load"
-    header = Header(
+    header = Header.of(
         f"The {result.path} that minimises {result.target} of {spec}{within}.",
-        " ".join([*best_opening(result), best_found(result)]),
+        [*best_opening(result), best_found(result)],
         f"{best_sure(result)} {_simulated(result, len(result.trials) + 3)}",
     )
     sections = [
@@ -68,15 +68,13 @@ def sensitivity_page(result: Screening, spec: str) -> Page:
     """Return a page about the result of `sim.experiments.sensitivity.sensitivity` for a spec."""
     strongest = result.parameters[0]
     strength = strongest.strength
-    header = Header(
+    header = Header.of(
         f"Which of {len(result.parameters)} numbers of {spec} affects {result.target} most.",
-        " ".join(
-            [
-                *sensitivity_opening(result),
-                f"{strongest.path}: a change of 1 % changes {result.target} by {strength.value:.2f} % on average, and "
-                f"{range_of(strongest)} by a factor of {strongest.factor:.3g}.",
-            ]
-        ),
+        [
+            *sensitivity_opening(result),
+            f"{strongest.path}: a change of 1 % changes {result.target} by {strength.value:.2f} % on average, and "
+            f"{range_of(strongest)} by a factor of {strongest.factor:.3g}.",
+        ],
         f"The {result.confidence:.0%} interval of this elasticity is {strength.low:.2f} to {strength.high:.2f}, from "
         f"{result.trajectories} trajectories. {_simulated(result, result.simulated)}",
     )

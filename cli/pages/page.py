@@ -17,17 +17,28 @@ from cli.tables.grid import Grid
 from traces.run import Run
 from traces.tables import atomic_file
 
+_WARNING = "warning: "
 _MARKS = "differs", "unsure", "beyond"
 """Last cells of a row that the style marks."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """Summary at the top of a page, as plain text: what was requested and found, and how certain it is."""
+    """Summary at the top of a page, as plain text: what was requested and found, how certain it is, and warnings."""
 
     requested: str
     found: str
     certainty: str
+    warnings: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(requested: str, sentences: Iterable[str], certainty: str) -> Header:
+        """Return the summary of lines as commands print them, of which those with "warning:" are warnings."""
+        found, warnings = list[str](), list[str]()
+        for line in sentences:
+            is_warning = line.lower().startswith(_WARNING)
+            (warnings if is_warning else found).append(line.removeprefix(line[: len(_WARNING)]) if is_warning else line)
+        return Header(requested, " ".join(found), certainty, tuple(each[0].upper() + each[1:] for each in warnings))
 
 
 @dataclass(frozen=True)
@@ -88,7 +99,12 @@ def write_page(page: Page, path: Path, made: Made | None = None) -> None:
     text = _rendered(
         "page.html",
         title=page.title,
-        header=[("Requested", header.requested), ("Found", header.found), ("Certainty", header.certainty)],
+        header=[
+            ("Requested", header.requested),
+            ("Found", header.found),
+            ("Certainty", header.certainty),
+            *(("Warning", each) for each in header.warnings),
+        ],
         sections=page.sections,
         footer=provenance.sentences,
         specs=provenance.specs,

@@ -51,7 +51,7 @@ def plan_page(result: CapacityPlan, title: str) -> Page:
     ]
     return Page(
         title,
-        Header(requested(result), " ".join([found(result), *opening(result), *doubts]), sure(result)),
+        Header.of(requested(result), [found(result), *opening(result), *doubts], sure(result)),
         sections,
     )
 

@@ -66,7 +66,7 @@ def _one(run: Run) -> tuple[Header, list[Section]]:
     if (extra := recorded_extra(run, verdict)) is not None:
         opening.append(f"Of this load, {extra_attempts_line(extra)}")
     certainty = _certainty(words.sure(run, overloaded), run)
-    header = Header(words.requested(run), " ".join([*opening, words.found(run)]), certainty)
+    header = Header.of(words.requested(run), [*opening, words.found(run)], certainty)
     backlog = [backlog_grid(verdict)] if verdict is not None and overloaded else []
     grids = [*backlog, summary_grid(run, "Key figures")]
     return header, [Section("", _few(run), grids), *_charts([("", run)])]
@@ -96,7 +96,7 @@ def _two(runs: Sequence[tuple[str, Run]], comparison: Comparison) -> tuple[Heade
     paragraphs += [f"Note: {note}." for note in runs_notes(runs)] + _few(*(run for _, run in runs))
     certainty = _certainty(words.doubt(comparison), *(run for _, run in runs))
     compared = comparison_grid(comparison, names, warnings=named_warnings(runs))
-    return Header(requested, " ".join([*opening, words.verdict(comparison, names)]), certainty), [
+    return Header.of(requested, [*opening, words.verdict(comparison, names)], certainty), [
         Section("", paragraphs, summaries),
         Section("Quantile by quantile", (), [compared], ratios),
         *_charts(runs),

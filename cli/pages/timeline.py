@@ -34,13 +34,13 @@ def timeline_page(result: Timeline, title: str) -> Page:
     charts = [throughput(result), _latency(result), _state(result)]
     if all(name in result.states[0] for name, _, _ in _SIZES):
         charts.append(_metadata(result))
-    found = " ".join([*opening(result), _found(result)])
+    header = Header.of(_requested(result), [*opening(result), _found(result)], _certainty(result))
     sections = [
         Section("", (), effects_grids(result)),
         Section("Results by objects stored", [f"Bars are {CONFIDENCE:.0%} intervals."], charts=charts),
         Section("All states", notes(result), state_grids(result)),
     ]
-    return Page(title, Header(_requested(result), found, _certainty(result)), sections)
+    return Page(title, header, sections)
 
 
 def _requested(result: Timeline) -> str:

@@ -40,7 +40,7 @@ def whatif_page(result: WhatIf) -> Page:
         ),
         Section("All values", (), points_grids(result)),
     ]
-    header = Header(_requested(result), " ".join([*opening(result), found]), _certainty(result, measures))
+    header = Header.of(_requested(result), [*opening(result), found], _certainty(result, measures))
     return Page(f"Variants of {_listed(list(result.vary))}", header, sections)
 
 

@@ -157,6 +157,16 @@ def header_of(path) -> list[str]:
     return [html.unescape(text) for _, text in found]
 
 
+def test_warnings_follow_what_was_found(tmp_path):
+    lines = ["healthy: 5 of 5 op/s served.", "warning: the run is short.", "GET p99 is 3 ms.", "Warning: two rates."]
+    header = Header.of("How fast?", lines, "One run.")
+    assert header.found == "healthy: 5 of 5 op/s served. GET p99 is 3 ms."
+    write_page(Page("Short", header, []), tmp_path / "page.html")
+    found = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", without_scripts(tmp_path / "page.html"))
+    assert [name for name, _ in found] == ["Requested", "Found", "Certainty", "Warning", "Warning"]
+    assert [text for _, text in found][3:] == ["The run is short.", "Two rates."]
+
+
 def test_the_header_has_question_result_and_certainty(tmp_path):
     run = sample_run(1, stations=True)
     assert header_of(page_of(tmp_path / "one.html", run)) == [
