@@ -555,5 +555,16 @@ def has_rare_work(subject: Subject) -> bool:
     return subject.capacity_ops is not None and subject.chance(LONGEST) > _MOST_CHANCE
 
 
-EXCLUDED: dict[str, tuple[Callable[[Subject], bool], ...]] = {"saturation": (has_rare_work,)}
+def stages_writes(subject: Subject) -> bool:
+    """Whether writes end in a local cache, whose uploads saturate the store below long after the run.
+
+    A JuiceFS with write-back serves 850 op/s of 24,000 writes of which 118/s can be uploaded.
+    """
+    return bool((subject.random.data.get("cache") or {}).get("writeback"))
+
+
+EXCLUDED: dict[str, tuple[Callable[[Subject], bool], ...]] = {
+    "saturation": (has_rare_work, stages_writes),
+    "bounds": (has_rare_work, stages_writes),
+}
 """Conditions under which a property is not checked, each a function whose docstring has the reason."""
