@@ -188,10 +188,9 @@ def _placed_as_given(
     whole = given_placement.moved(_placed_on(groups, width, osds, weights, domain, frozenset(), 0), moved)
     table = whole
     if out:
-        usable = np.full(count, True) if weights is None else np.array(weights) > 0
-        usable[list(out)] = False
         again = _placed_on(groups, width, osds, weights, domain, out, 0)
-        table = given_placement.without(whole, again, domains, usable)
+        weight = np.ones(count) if weights is None else np.array(weights)
+        table = given_placement.without(whole, again, domains, weight, out)
     if osd_primaries:
         chosen = given_placement.primaries(whole, given_placement.targets(osd_primaries, groups))
         at = np.arange(groups)
@@ -226,9 +225,7 @@ def _placed(
         if out:
             whole = _placed(groups, width, hosts, drives, domain, frozenset(), seed, max_deviation, weights)
             again = _placed(groups, width, hosts, drives, domain, out, seed, None, weights)
-            usable = weight > 0
-            usable[list(out)] = False
-            osds = given_placement.without(whole, again, domains, usable)
+            osds = given_placement.without(whole, again, domains, weight, out)
         else:
             by_crush = _placed(groups, width, hosts, drives, domain, frozenset(), seed, None, weights)
             osds = balanced(by_crush, weight, domains, max_deviation)

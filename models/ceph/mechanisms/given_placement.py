@@ -8,7 +8,7 @@ weights with which it comes near to them, and a few placement groups are moved, 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,15 +91,18 @@ def moved(table: Osds, of: Sequence[Move]) -> Osds:
     return result
 
 
-def without(table: Osds, again: Osds, domain: NDArray[np.int64], usable: NDArray[np.bool_]) -> Osds:
-    """Return the table with other OSDs in place of those that are not usable; `NO_OSD` if no failure domain is left.
+def without(table: Osds, again: Osds, domain: NDArray[np.int64], weight: Counts, out: Collection[int]) -> Osds:
+    """Return the table with other OSDs in place of those that are out; `NO_OSD` if no failure domain is left.
 
     Args:
         table: the OSDs of each placement group, shape (pgs, width).
-        again: those that CRUSH chooses without the OSDs that are not usable, from which others are taken first.
+        again: those that CRUSH chooses while these are out, from which others are taken first.
         domain: failure domain of each OSD, shape (osds,).
-        usable: whether an OSD may have data, shape (osds,).
+        weight: of each OSD, shape (osds,); those of weight 0 have no data.
+        out: the OSDs that are out.
     """
+    usable = weight > 0
+    usable[list(out)] = False
     result = table.copy()
     for pg, position in zip(*np.nonzero(~usable[table]), strict=True):
         others = np.delete(result[pg], position)
