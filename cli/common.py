@@ -186,10 +186,14 @@ def progress(what: str, total: float | None = None) -> Iterator[Callable[[float]
             bar.stop()
 
 
+_ESTIMABLE = 0.01
+"""Least fraction that is done from which the rest of the time is estimated."""
+
+
 def _progress_line(what: str, done: float, total: float | None, elapsed_s: float) -> str:
     """Say how much is done after a time, and how long the rest takes at this pace."""
     if not total:
         return f"{what}: {done:,.0f} done in {elapsed_s:.0f} s"
     part = min(done / total, 1.0)
-    rest = f", about {elapsed_s * (1 - part) / part:.0f} s left" if part > 0 else ""
+    rest = f", about {elapsed_s * (1 - part) / part:.0f} s left" if part >= _ESTIMABLE else ""
     return f"{what}: {part:.0%} in {elapsed_s:.0f} s{rest}"

@@ -46,7 +46,7 @@ SDKS: Mapping[SdkName, Sdk] = {
     "aws-sdk-java-v2": Sdk(
         "2.26",
         "LegacyRetryStrategy, the default (API reference): 3 retries, pauses from 0 to 100 ms x 2^k, at most 20 s; "
-        "SdkHttpConfigurationOption: reads of a socket wait 30 s; a quota of 500, a retry takes 5 (from memory)",
+        "SdkHttpConfigurationOption: reads of a socket wait 30 s; a quota of 500, a retry takes 5 (assumed)",
         "at most 50 of a client (MaxConnections); further requests wait up to 10 s for one",
         {
             "timeout": 30.0,

@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from cli import common
-from cli.common import progress
+from cli.common import _progress_line, progress
 from cli.main import app, main
 from cli.tables.cells import Figure
 from cli.tables.format import WITH_TABLES, csv_text, plain_text
@@ -148,6 +148,7 @@ def test_progress_is_a_line_now_and_then_if_stderr_is_no_terminal(monkeypatch, c
             now_s = 2.0 * done
             update(done)
     lines = capsys.readouterr().err.splitlines()
+    assert _progress_line("replaying", 0.001, 1.0, 10.0) == "replaying: 0% in 10 s"
     assert lines[:2] == ["simulating: 5% in 10 s, about 190 s left", "simulating: 10% in 20 s, about 180 s left"]
     assert len(lines) == 6  # at 10, 20, 40, 80, 140 and 200 s
     with progress("searching") as update:

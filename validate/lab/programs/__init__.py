@@ -1,1 +1,1 @@
-"""How programs of stores are found and installed: from Debian, with Go, from PyPI, with Cargo."""
+"""How programs of stores are found and installed: from Debian, with Go, from PyPI."""
