@@ -51,6 +51,7 @@ OF_OTHER_PROGRAMS = {
         *("--name", "--norandommap", "--output-format", "--randrepeat", "--runtime", "--rw", "--size"),  # fio
     },
     "validate/lab/minio/program.py": {"--quiet", "--address"},  # minio server
+    "validate/lab/seaweedfs/cluster.py": {"--chdir"},  # env
     "validate/lab/versitygw/program.py": {"--health", "--port", "--quiet"},  # versitygw
 }
 
