@@ -66,6 +66,7 @@ TINY = {
     "hedging_hurts.py": "--size 0.001",
     "locality.py": "trace.parquet --seeds 1",
     "page_cache.py": "predict --out runs",
+    "published/discrepancy.py": "--level 0.8",
     "published/fit_reference.py": "minio-hdd-s3bench --size 0.01",
     "readers/fuzz_readers.py": "rgw-beast-log --seconds 1",
     "readers/fuzz_options.py": "--inputs 3 --seed 1",

@@ -111,7 +111,7 @@ class Uncertain:
         Raises:
             InputError: the values do not fit together.
         """
-        return self.spec({u.path: u.at(_fractions(u.path, draws, seed)[draw]) for u in self.unknowns})
+        return self.spec({u.path: u.at(drawn_fractions(u.path, draws, seed)[draw]) for u in self.unknowns})
 
 
 def uncertain(
@@ -153,9 +153,9 @@ def uncertain(
     return Uncertain(data, source, tuple(found))
 
 
-def _fractions(path: str, draws: int, seed: int) -> list[float]:
-    """Return a number from each of equal parts of 0 to 1, in random order."""
-    generator = np.random.default_rng(mixed(seed, stream_id(f"uncertainty/{path}"), draws))
+def drawn_fractions(name: str, draws: int, seed: int) -> list[float]:
+    """Return a number from each of equal parts of 0 to 1, in random order: one value's part of a Latin hypercube."""
+    generator = np.random.default_rng(mixed(seed, stream_id(f"uncertainty/{name}"), draws))
     fractions: list[float] = ((generator.permutation(draws) + generator.random(draws)) / draws).tolist()
     return fractions
 

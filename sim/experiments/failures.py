@@ -304,7 +304,7 @@ def _met(drawn: Sequence[WindowedRun], name: str, experiment: FailureExperiment)
         return None
     points = [Measures.of(replications([run], name)) for run in drawn]
     impossible = [None] * (draws.count - len(points))
-    return draws.probability([*points, *impossible], experiment.slos, evaluated)
+    return draws.probability([*points, *impossible], experiment.slos, experiment.settings.seed, evaluated)
 
 
 def _window(

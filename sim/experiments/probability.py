@@ -1,7 +1,8 @@
 """The probability that objectives are met, over draws of the values of a spec that are not known.
 
-Each draw is simulated once, with a seed of its own; of the variants of a spec, draw k has the same seed and, where the
-same values are unknown, the same values. So differences between variants are precise.
+Each draw is simulated once, with a seed and a model discrepancy of its own; of the variants of a spec, draw k has the
+same seed and discrepancy and, where the same values are unknown, the same values. So differences between variants are
+precise.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from models.basis.described import DescribedSpec
 from models.basis.uncertainty import Unknown
 from models.store import Spec
+from sim.experiments.discrepancy import with_deviations
 from sim.experiments.measures import Measures
 from sim.experiments.sweep import Point, Settings
 from sim.replication.replicate import seed_of
@@ -103,12 +105,11 @@ class Draws:
         """Refuse a level, a number of draws or objectives for which there is no probability.
 
         Raises:
-            InputError: one of them is not possible, or nothing is unknown.
+            InputError: one of them is not possible.
         """
         check_level(self.level, self.count)
         if not slos:
             raise InputError("a probability is that of objectives; add one, for example GET.p99<50ms")
-        refuse_known(self.unknowns, self.described.source)
 
     @property
     def unknowns(self) -> tuple[Unknown, ...]:
@@ -140,19 +141,20 @@ class Draws:
         return Settings(seed_of(settings.seed, draw), 1, None, settings.steady, settings.engine)
 
     def probability(
-        self, points: Sequence[Point | None], slos: Sequence[Slo], judged: Judge = Slo.evaluate
+        self, points: Sequence[Point | None], slos: Sequence[Slo], seed: int, judged: Judge = Slo.evaluate
     ) -> MetProbability:
         """Return the probability that all objectives are met.
 
         Args:
             points: result of each draw; None or an error: its values do not fit together.
             slos: at least one.
+            seed: of all draws, for their deviations (`sim.experiments.discrepancy`).
             judged: evaluates an objective.
 
         Raises:
             InputError: no draw is possible.
         """
-        possible = [point for point in points if isinstance(point, Measures)]
+        possible = with_deviations(points, seed, self.described.spec.workload)
         if not possible:
             raise InputError("no draw of the values that are not known is possible; narrow the ranges of assumed")
         results = {slo: [judged(slo, point) for point in possible] for slo in slos}
@@ -185,16 +187,6 @@ def check_level(level: float, draws: int) -> None:
         raise InputError(f"uncertainty needs at least {LEAST_DRAWS} draws, not {draws}; one has no spread")
 
 
-def refuse_known(unknowns: Sequence[Unknown], source: str) -> None:
-    """Refuse a spec of which all values are known.
-
-    Raises:
-        InputError: there is no unknown value.
-    """
-    if not unknowns:
-        raise InputError(f"{source}: no value is assumed; ranges of given ones belong in its section assumed")
-
-
 def score_interval(fraction: float, count: int) -> tuple[float, float]:
     """Return the 95 % interval of a probability that was observed as a fraction of independent draws.
 
@@ -211,6 +203,12 @@ def band_of(samples: Sequence[float], level: float) -> tuple[float, float]:
     """Return the ends between which this fraction of samples lies."""
     low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2]).tolist()
     return low, high
+
+
+def band_with(samples: Sequence[float], level: float, forecast: float) -> tuple[float, float]:
+    """Return the ends between which this fraction of samples lies, extended to the forecast."""
+    low, high = band_of(samples, level)
+    return min(low, forecast), max(high, forecast)
 
 
 def _band(values: Sequence[float], level: float) -> tuple[float, float, float]:

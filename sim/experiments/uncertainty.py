@@ -11,8 +11,9 @@ import numpy as np
 
 from models.basis.uncertainty import Uncertain, Unknown
 from models.store import Spec
+from sim.experiments.discrepancy import with_deviations
 from sim.experiments.measures import Measures
-from sim.experiments.probability import LEAST_DRAWS, band_of, check_level, refuse_known
+from sim.experiments.probability import LEAST_DRAWS, band_of, check_level
 from sim.experiments.sweep import Point, PointTask, Settings, sweep
 from sim.parallel.result_cache import ResultFolder
 from sim.replication.replicate import seed_of
@@ -105,7 +106,7 @@ def uncertainty_band(
     workers: int = 1,
     progress: Callable[[int], None] = lambda done: None,
 ) -> UncertaintyBand:
-    """Simulate a spec with values drawn from their ranges, each draw with a seed of its own.
+    """Simulate a spec with values drawn from their ranges, each draw with a seed and a model discrepancy of its own.
 
     Args:
         uncertain: the spec and its unknown values.
@@ -115,12 +116,10 @@ def uncertainty_band(
         progress: called with the number of simulations done, of one more than draws.
 
     Raises:
-        InputError: level or draws are out of range, nothing is unknown, or the spec or too many draws are not
-                possible.
+        InputError: level or draws are out of range, or the spec or too many draws are not possible.
     """
     draws = settings.replications
     check_level(level, draws)
-    refuse_known(uncertain.unknowns, uncertain.source)
     specs = [_drawn(uncertain, k, draws, settings.seed) for k in range(draws)]
     once = replace(settings, replications=1)
     jobs = [PointTask(uncertain.spec({}), once)]
@@ -132,7 +131,7 @@ def uncertainty_band(
     base, *points = sweep(jobs, workers=workers, progress=progress)
     if isinstance(base, InputError):
         raise base
-    possible = [point for point in points if isinstance(point, Measures)]
+    possible = with_deviations(points, settings.seed, uncertain.spec({}).workload)
     if len(possible) < LEAST_DRAWS:
         raise InputError(
             f"{len(possible)} of {draws} draws of the values that are not known are possible, and a band needs "
@@ -158,7 +157,8 @@ def assumed_effects(
     Raises:
         InputError: nothing is unknown, or the unchanged spec is not possible.
     """
-    refuse_known(uncertain.unknowns, uncertain.source)
+    if not uncertain.unknowns:
+        raise InputError(f"{uncertain.source}: no value is assumed; ranges of given ones belong in its section assumed")
     ends = [unknown.values or (unknown.low, unknown.high) for unknown in uncertain.unknowns]
     specs = [
         _possible(uncertain, {unknown.path: value})

@@ -403,7 +403,9 @@ def _row(
         {role: RoleLoad(result.busiest[role], figure.value, _ends(figure)) for role, figure in result.roles.items()},
         difference(base, result),
         cost(*levels(spec).values()),
-        None if draws is None else draws.probability([drawn.get(k) for k in range(draws.count)], experiment.slos),
+        None
+        if draws is None
+        else draws.probability([drawn.get(k) for k in range(draws.count)], experiment.slos, experiment.settings.seed),
         [] if result.overloaded else result.unsettled,
     )
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.basis.assumptions import assumptions
-from models.basis.uncertainty import Uncertain, Unknown, _fractions, uncertain
+from models.basis.uncertainty import Uncertain, Unknown, drawn_fractions, uncertain
 from models.spec.field_paths import paths_of
 from models.spec.origins import Written, origins_of
 from models.spec.spec_values import parts_of, with_part
@@ -119,7 +119,7 @@ def test_draws_are_a_latin_hypercube():
 def test_half_of_the_draws_lie_on_each_side_of_the_assumed_value(numbers, is_whole, draws, seed):
     low, value, high = sorted(round(number) if is_whole else float(number) for number in numbers)
     one = Unknown("network.latency", "s", value, low, high, "s")
-    fractions = _fractions(one.path, draws, seed)
+    fractions = drawn_fractions(one.path, draws, seed)
     drawn = [one.at(fraction) for fraction in fractions]
     assert min(low, value) <= min(drawn) * (1 + 1e-9) and max(drawn) <= high * (1 + 1e-9)
     assert sum(each <= value for each in drawn) >= draws // 2 <= sum(each >= value for each in drawn)

@@ -140,12 +140,30 @@ def is_tail(name: str) -> bool:
     return latency is not None and latency[1] is not None and int(latency[1][:2]) >= 90
 
 
+def quantile_of(name: str) -> float | None:
+    """Return the quantile of a latency, of clients or of the server: 0 of the mean and minimum; None: it is none."""
+    if latency := _LATENCY.fullmatch(name):
+        percent, _, largest, _, _ = latency.groups()
+        return 1.0 if largest else _quantile(percent)
+    server = _SERVER.fullmatch(name)
+    return None if server is None else _quantile(server[2])
+
+
+def of_rate(name: str) -> bool:
+    """Whether a figure is a rate of requests, or in proportion to it."""
+    return name.startswith("throughput_") or name in _CORES
+
+
 def first_half(run: Run, op: str) -> Run:
     """Return the requests of an operation that were issued in the first half of the time in which it was requested."""
     arrival_s, mine = run.column("arrival_s"), _of(run, op)
     middle_s = (float(arrival_s[mine].min()) + float(arrival_s[mine].max())) / 2
     kept = run.requests.filter(pa.array(mine & (arrival_s <= middle_s)))
     return replace(run, requests=kept, stations=None, critical_path=None)
+
+
+def _quantile(percent: str | None) -> float:
+    return 0.0 if percent is None else float(percent.replace("_", ".")) / 100
 
 
 def of_stations(name: str) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from models.basis.uncertainty import Unknown, uncertain
 from models.spec.origins import Written, origins_of
 from models.store import Spec, spec_of
-from sim.experiments.probability import band_of
+from sim.experiments.probability import band_with
 from sim.parallel.process_pool import process_map
 from sim.replication.replicate import seed_of
 from sim.simulate import simulate
@@ -28,6 +28,7 @@ from validate.reference.case_forecast import (
     RowForecast,
 )
 from validate.reference.cases import Case, UserTable, spec_file
+from validate.reference.deviations import with_deviations
 from validate.reference.figures import figure, figures_of_spec, first_half, is_tail, of_server
 from validate.reference.nic_limits import nic_notes
 from validate.reference.rows import Row, is_steady
@@ -44,7 +45,8 @@ _DRAWS = 20
 """Number of draws of the values that are not known."""
 
 _DRAWN_REQUESTS = 200_000
-"""A draw simulates at most this many requests, because unknown values move figures more than the rest of a run."""
+"""A draw simulates at most this many requests. Figures that grow with the length of a run are multiplied by the ratio
+of the figures of both lengths with the assumed values."""
 
 LEAST = 1e-12
 """Anything less counts as this, so that every logarithm is finite."""
@@ -72,7 +74,8 @@ def forecast(
         replications: number of simulations per row, with different seeds; None: 20, or one of a settled store.
         uncertainty: fraction of the draws of the values that are not known that a band contains; None: no draws. The
             k-th draw of a value is the same in all rows.
-        draws: number of draws, each of a simulation of at most 200,000 requests; None: 20.
+        draws: number of draws, each of a simulation of at most 200,000 requests; None: 20. Figures of shorter draws
+            are multiplied by the ratio of both lengths with the assumed values.
         workers: number of processes.
         progress: called with the fraction done.
 
@@ -140,7 +143,7 @@ class _Sampled:
 
 @dataclass(frozen=True)
 class _Figures:
-    """The figures of simulations with the assumed values, and of draws of them."""
+    """The figures of simulations with the assumed values, and of draws of them, with their deviations."""
 
     nominal: _Sampled
     drawn: Samples
@@ -204,18 +207,38 @@ def _predicted(job: _Job) -> tuple[list[_Figures], tuple[Unknown, ...]]:
     unknown = uncertain(spec, job.data, job.source, origins, job.known)
     if not unknown.unknowns:
         return [_Figures(sampled, {}) for sampled in nominal], ()
+    short = _shortened(spec)
+    growth = [{} for _ in job.wanted] if short is spec else _growth(nominal, _simulated(job, short, job.seeds[:1]))
     drawn: list[Samples] = [{} for _ in job.wanted]
     for k in range(job.draws.count):
         try:
             other = _shortened(unknown.drawn(k, job.draws.count, job.draws.seed))
         except InputError:
             continue  # the values do not fit together
-        for samples, more in zip(drawn, _simulated(job, other, (seed_of(job.draws.seed, k),)), strict=True):
+        sampled = _simulated(job, other, (seed_of(job.draws.seed, k),))
+        for samples, more, times in zip(drawn, sampled, growth, strict=True):
             for name, values in more.values.items():
-                samples.setdefault(name, []).extend(values)
+                samples.setdefault(name, []).extend(value * times.get(name, 1.0) for value in values)
     if not all(drawn):
         raise InputError(f"{job.source}: no draw of the values that are not known is possible")
-    return [_Figures(*pair) for pair in zip(nominal, drawn, strict=True)], unknown.unknowns
+    is_closed = spec.workload.total_rate is None
+    deviating = [
+        {name: with_deviations(name, values, is_closed, job.draws.seed) for name, values in samples.items()}
+        for samples in drawn
+    ]
+    return [_Figures(*pair) for pair in zip(nominal, deviating, strict=True)], unknown.unknowns
+
+
+def _growth(whole: Sequence[_Sampled], short: Sequence[_Sampled]) -> list[dict[str, float]]:
+    """Return the ratio of each figure of whole runs to that of shorter ones; figures that are 0 have none."""
+    return [
+        {
+            name: float(np.median(values)) / shorter
+            for name, values in one.values.items()
+            if (shorter := float(np.median(other.values[name])))
+        }
+        for one, other in zip(whole, short, strict=True)
+    ]
 
 
 def _shortened(spec: Spec) -> Spec:
@@ -266,7 +289,7 @@ def _row_forecast(row: Row, figures: _Figures, level: float | None) -> RowForeca
     predicted = {name: float(np.median(samples[name])) for name in row.measured}
     band = covered = None
     if level is not None and figures.drawn:
-        band = {name: band_of(figures.drawn[name], level) for name in row.measured}
+        band = {name: band_with(figures.drawn[name], level, predicted[name]) for name in row.measured}
         covered = {name: band[name][0] <= value <= band[name][1] for name, value in row.measured.items()}
     return RowForecast(
         table=row.table,

@@ -15,7 +15,7 @@ from models.basis.uncertainty import uncertain
 from models.capabilities import SIDES
 from models.spec.origins import Written, origins_of
 from models.store import Spec, compile_spec, spec_of
-from sim.experiments.probability import band_of
+from sim.experiments.probability import band_with
 from sim.parallel.process_pool import process_map
 from sim.replication.replicate import seed_of
 from sim.simulate import simulate
@@ -24,6 +24,7 @@ from traces.run import Run
 from traces.spec.spec_file import load_mapping
 from traces.statistics.summary import latencies, ops_of
 from validate.compare.measured import Measured
+from validate.reference.deviations import with_deviations
 from validate.reference.figures import ALL, figure, first_half, is_tail
 from validate.reference.forecast import noise_of
 from validate.reference.rows import Row
@@ -129,14 +130,15 @@ def _predicted(job: _Job, fitted: frozenset[tuple[str, int]]) -> _Predicted:
     }
     seeds = [seed_of(settings.seed, k) for k in range(settings.replications)]
     found = [_simulated(_as_measured(spec, measured), measured, wanted, seed) for seed in seeds]
-    bands = _bands(job, spec, measured, wanted)
+    forecasts = {key: float(np.median([figures[key] for figures, _, _ in found])) for key in wanted}
+    bands = _bands(job, spec, measured, forecasts)
     known = FITTED if measured.identity in fitted or name in job.recording.fitted else KNOWN
     simple = baseline(_as_measured(spec, measured), ALL, measured.trace)
     lines = []
     for (op, figure_name), value in wanted.items():
         samples = [figures[op, figure_name] for figures, _, _ in found]
         halves = [half[op, figure_name] for _, half, _ in found if (op, figure_name) in half]
-        predicted = float(np.median(samples))
+        predicted = forecasts[op, figure_name]
         low, high = bands.get((op, figure_name), (None, None))
         lines.append(
             Line(
@@ -201,7 +203,9 @@ def _simulated(spec: Spec, measured: Measured, wanted: _Figures, seed: int) -> t
     return figures, halves, run.duration_s
 
 
-def _bands(job: _Job, spec: Spec, measured: Measured, wanted: _Figures) -> dict[tuple[str, str], tuple[float, float]]:
+def _bands(
+    job: _Job, spec: Spec, measured: Measured, forecasts: _Figures
+) -> dict[tuple[str, str], tuple[float, float]]:
     """Return the band of each figure over draws of the values that are not known; empty without draws."""
     settings, source = job.settings, str(job.recording.spec)
     if settings.uncertainty is None:
@@ -216,7 +220,13 @@ def _bands(job: _Job, spec: Spec, measured: Measured, wanted: _Figures) -> dict[
             other = _as_measured(unknown.drawn(k, settings.draws, settings.seed), measured)
         except InputError:
             continue  # the values do not fit together
-        figures, _, _ = _simulated(other, measured, wanted, seed_of(settings.seed, k))
-        for key in wanted:
+        figures, _, _ = _simulated(other, measured, forecasts, seed_of(settings.seed, k))
+        for key in forecasts:
             drawn.setdefault(key, []).append(figures[key])
-    return {key: band_of(values, settings.uncertainty) for key, values in drawn.items()}
+    is_closed = measured.trace.pacing.loop == "closed"
+    return {
+        (op, name): band_with(
+            with_deviations(name, values, is_closed, settings.seed), settings.uncertainty, forecasts[op, name]
+        )
+        for (op, name), values in drawn.items()
+    }

@@ -9,6 +9,7 @@ from cli.tables.forecast.verdict import verdict_line
 from cli.tables.grid import Grid
 from cli.words import LABELS, byte_rate, number, percent, seconds, size
 from models.basis.uncertainty import Unknown
+from sim.experiments.discrepancy import LEVEL, SOURCE, TAIL
 from sim.experiments.uncertainty import MOVED, RangeEffects, UncertaintyBand
 from sim.verdict.verdict import LoadVerdict
 
@@ -18,6 +19,7 @@ _FORMATS: Mapping[str, Callable[[float], str]] = {
     "B/s": byte_rate,
     "1/s": lambda value: f"{number(value)}/s",
 }
+_Z80 = 1.281552  # normal deviate whose interval has 80 %
 _FIGURES = ("throughput_ops", "mean", "p50", "p90", "p99")
 
 
@@ -32,9 +34,16 @@ def range_text(unknown: Unknown) -> str:
 
 
 def unknowns_grid(unknowns: tuple[Unknown, ...]) -> Grid:
-    """Table with one row per value that is not known."""
+    """Table with one row per value that is not known, and rows for the deviations of the model."""
     rows = [[unknown.path, range_text(unknown), unknown.source] for unknown in unknowns]
-    return Grid("Values that are not known", ["value", "range", "source"], rows, labels=3)
+    rows += [["model: all latencies", _deviation(LEVEL), SOURCE], ["model: p99 in addition", _deviation(TAIL), SOURCE]]
+    return Grid("What is not known", ["value", "range", "source"], rows, labels=3)
+
+
+def _deviation(deviation: float) -> str:
+    """Format the factors between which 80 % of draws with a standard deviation of the logarithm lie."""
+    largest = math.exp(_Z80 * deviation)
+    return f"×{number(1 / largest)} … ×{number(largest)} (80%)"
 
 
 def band_grid(result: UncertaintyBand) -> Grid:
@@ -45,7 +54,8 @@ def band_grid(result: UncertaintyBand) -> Grid:
             band = figures[name]
             write = number if name == "throughput_ops" else seconds
             rows.append([op, LABELS[name], *map(write, (band.value, band.median, band.low, band.high))])
-    title = f"{result.level:.0%} band over {result.draws} draws of {len(result.unknowns)} values that are not known"
+    values = f"{len(result.unknowns)} values that are not known and " if result.unknowns else ""
+    title = f"{result.level:.0%} band over {result.draws} draws of {values}of the model's deviation"
     return Grid(title, ["op", "figure", "as assumed", "median", "low", "high"], rows, labels=2)
 
 

@@ -252,7 +252,11 @@ def _trial(
     except InputError as error:
         return InfeasibleTrial(value, False, True, str(error))
     require_operations(slos, measures)
-    met = None if variants.draws is None or drawn is None else variants.draws.probability(drawn, slos, judged)
+    met = (
+        None
+        if variants.draws is None or drawn is None
+        else variants.draws.probability(drawn, slos, variants.settings.seed, judged)
+    )
     results = {slo: judged(slo, measures) for slo in slos}
     if met is None:
         verdicts = [result.verdict for result in results.values()]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
 from models.basis.uncertainty import Uncertain, uncertain
 from models.spec.origins import origins_of
 from models.store import spec_of
+from sim.experiments.discrepancy import LEVEL, TAIL
 from sim.experiments.sweep import Settings
 from sim.experiments.uncertainty import assumed_effects, uncertainty_band
 from tests.cli.commands.test_simulate import tailcast
@@ -80,11 +82,17 @@ def test_each_range_by_itself_the_strongest_first():
     assert least <= greatest
 
 
-def test_nothing_unknown_is_refused():
-    with pytest.raises(InputError, match="assumed"):
-        assumed_effects(of(data(ranges={})), Settings())
+def test_no_effects_of_nothing_unknown():
     with pytest.raises(InputError, match="no value is assumed"):
-        uncertainty_band(of(data(ranges={})), Settings(replications=4), 0.8)
+        assumed_effects(of(data(ranges={})), Settings())
+
+
+def test_a_band_of_known_values_is_that_of_the_models_deviation():
+    ops = uncertainty_band(of(data("workload.operations=2000", ranges={})), Settings(replications=100), 0.8).ops["GET"]
+    for name, deviation in (("mean", LEVEL), ("p99", np.hypot(LEVEL, TAIL))):
+        assert np.log(ops[name].high / ops[name].value) == pytest.approx(1.2816 * deviation, rel=0.2)
+    # Latencies hardly differ here, and p99 is at least p95, which deviates by half as much.
+    assert np.log(ops["p99"].value / ops["p99"].low) < 1.2816 * np.hypot(LEVEL, TAIL)
 
 
 def test_commands(tmp_path, capsys):
