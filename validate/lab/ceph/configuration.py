@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from validate.lab.ceph.options import pools_of
+from validate.lab.ceph.options import frontend_of, pools_of
 from validate.lab.options import options_of
 from validate.lab.store import Store
 
@@ -171,9 +171,10 @@ def _sections(store: Store) -> Iterator[str]:
         yield _section(f"osd.{osd}", paths | {"crush_location": f"root=default host=host{host}"})
     for host in store.form.gateway_hosts:
         where, port = address(store, host)
+        frontend = {"endpoint": f"{where}:{port}"} | frontend_of(store.options)
         own: dict[str, object] = {
             "rgw_data": store.folder,
-            "rgw_frontends": f"beast endpoint={where}:{port} tcp_nodelay=1",
+            "rgw_frontends": " ".join(["beast", *(f"{key}={value}" for key, value in frontend.items())]),
             "rgw_ops_log_file_path": ops_log(store, host),
         }
         yield _section(gateway_name(host), own | _RGW | options_of(store.options, "rgw"))

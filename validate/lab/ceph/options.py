@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from traces.errors import InputError
-from validate.lab.options import check_replicas, check_servers, whole_numbers
+from validate.lab.options import check_replicas, check_servers, options_of, whole_numbers
 from validate.lab.store import Form
 
 DAEMONS = ("global", "mon", "mgr", "osd", "rgw")
-"""What options are of, besides pools; ``global`` is of all daemons."""
+"""What options are of, besides pools and the gateways' frontends; ``global`` is of all daemons."""
+
+_NODELAY = "tcp_nodelay"
 
 _PG_NUM = 64
 
@@ -40,6 +42,20 @@ def pools_of(form: Form, options: Mapping[str, str]) -> Pools:
     return Pools(**numbers, by_host=form.hosts >= numbers["replicas"])
 
 
+def frontend_of(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of the gateways' frontend (beast): small segments are sent at once by default.
+
+    So a small GET takes no 40 ms, as behind HAProxy or with clients that read at once; Ceph's own default is
+    ``frontend.tcp_nodelay=0``.
+    """
+    return {_NODELAY: "1"} | options_of(options, "frontend")
+
+
+def sends_at_once(options: Mapping[str, str]) -> bool:
+    """Whether gateways send small segments at once."""
+    return frontend_of(options)[_NODELAY] == "1"
+
+
 def check(form: Form, options: Mapping[str, str]) -> None:
     """Check form and options.
 
@@ -50,5 +66,10 @@ def check(form: Form, options: Mapping[str, str]) -> None:
         raise InputError("a Ceph has no erasure sets: leave out their size")
     if form.gateways < 1:
         raise InputError("a Ceph needs a RADOS gateway: give 1 gateway or more")
-    check_servers(options, (*DAEMONS, "pool"), "Ceph")
+    check_servers(options, (*DAEMONS, "frontend", "pool"), "Ceph")
+    frontend = frontend_of(options)
+    if "endpoint" in options_of(options, "frontend"):
+        raise InputError("option frontend.endpoint: is that of the gateway's host; leave it out")
+    if frontend[_NODELAY] not in ("0", "1"):
+        raise InputError(f"option frontend.{_NODELAY} is {frontend[_NODELAY]!r}; allowed are 0, 1")
     pools_of(form, options)

@@ -10,7 +10,7 @@ from traces.errors import InputError
 from validate.lab.ceph import cluster, program
 from validate.lab.ceph.fault_events import fault_event
 from validate.lab.ceph.ops_log import OpsLog
-from validate.lab.ceph.options import check, pools_of
+from validate.lab.ceph.options import check, pools_of, sends_at_once
 from validate.lab.ceph.placement import CephPlacement
 from validate.lab.ceph.readiness import unready
 from validate.lab.ceph.reshard import ReshardAt
@@ -46,7 +46,7 @@ class Ceph:
             "index-replicas": pools.replicas,
             "placement-groups": pools.pg_num,
             "buckets": 1,
-            "tcp-nodelay": True,
+            "tcp-nodelay": sends_at_once(store.options),
             **({"release": release[0]} if release else {}),
         }
 

@@ -15,7 +15,7 @@ from validate.lab.box.box import Box
 from validate.lab.box.network import Network
 from validate.lab.box.shape import Shape
 from validate.lab.ceph import balancer, configuration
-from validate.lab.ceph.options import pools_of
+from validate.lab.ceph.options import check, pools_of, sends_at_once
 from validate.lab.store import Form, Node, Store
 
 FORM = Form(2, 2, gateways=2, monitors=1)
@@ -46,6 +46,22 @@ def test_every_osd_has_a_file_on_its_drive_and_every_gateway_its_port(tmp_path):
         assert f"endpoint=127.0.0.1:{65300 + 50 * host} " in section["rgw_frontends"]
         assert section["rgw_thread_pool_size"] == "64"
     assert configuration.ports(store, 1) == ["--ms_bind_port_min=65350", "--ms_bind_port_max=65535"]
+
+
+def test_options_of_the_frontend(tmp_path):
+    store = store_in(tmp_path, {"frontend.tcp_nodelay": "0", "frontend.max_connection_backlog": "256"})
+    check(store.form, store.options)
+    configuration.write(store)
+    words = read(configuration.ceph_conf(store))[configuration.gateway_name(2)]["rgw_frontends"].split()
+    assert words[0] == "beast" and sorted(words[1:]) == [
+        "endpoint=127.0.0.1:65400",
+        "max_connection_backlog=256",
+        "tcp_nodelay=0",
+    ]
+    assert not sends_at_once(store.options) and sends_at_once({})
+    for name, value in (("tcp_nodelay", "no"), ("endpoint", "127.0.0.1:80")):
+        with pytest.raises(InputError, match=name):
+            check(store.form, {f"frontend.{name}": value})
 
 
 def test_a_load_balancer_takes_the_requests_and_passes_them_to_all_gateways(tmp_path):
