@@ -25,7 +25,7 @@ from traces.workload.workload import Workload
 LEVEL = 0.09
 """Of all latencies of a store together, and of the rates of a closed loop, which follow from them."""
 
-TAIL = 0.25
+TAIL = 0.16
 """Of p99 and higher quantiles, in addition; half of it of p90 and p95."""
 
 SOURCE = "published latencies of real stores next to their forecasts (accuracy)"
