@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -93,8 +92,8 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The results for each request, in order of request index, and for each station.
+class RequestOutcomes:
+    """The results of consecutive requests, in order of request index.
 
     Attributes:
         start_s, first_byte_s, end_s: shape (requests,); `first_byte_s` is NaN if no stage delivers.
@@ -105,15 +104,6 @@ class Outcome:
         path_s: times of each successful request along its critical path (the branches that determined the ends of
             its stages): seconds before the winning attempt began, then waiting and service time for each of the
             network's roles; shape (requests, 1 + 2 x roles). NaN for a failed request; no rows if not recorded.
-        background_end_s: end of each background operation, load after load; NaN if it did not end.
-        visits: visits begun at each station, shape (stations,).
-        busy_s: server-seconds in use (infinite server: job-seconds in service; pool: tokens held), shape (stations,).
-        waiting_s: job-seconds spent waiting, shape (stations,).
-        held: pool tokens held at the end, shape (stations,); busy servers too, which only a broken engine leaves.
-        waiting: jobs that wait in a queue at the end, for a gate or a token, shape (stations,).
-        clock_s: when the last visit or attempt ended.
-        in_flight: requests begun but not ended.
-        idle_with_queue: stations found with both an idle server and a waiting job; not 0 only if the engine is broken.
     """
 
     start_s: Floats
@@ -124,6 +114,62 @@ class Outcome:
     attempts: NDArray[np.int16]
     winner: NDArray[np.int16]
     path_s: Floats
+
+    def __len__(self) -> int:
+        return len(self.end_s)
+
+    @property
+    def ended(self) -> NDArray[np.bool_]:
+        """Whether each request ended, shape (requests,)."""
+        return np.isfinite(self.end_s)
+
+    def require(self, clock_s: float) -> None:
+        """Check the invariants of requests in a run that has come to a time.
+
+        Raises:
+            InvariantError: the invariant that does not hold.
+        """
+        _require(self._broken(clock_s))
+
+    def _broken(self, clock_s: float) -> Iterator[tuple[str, Any]]:
+        """Return the invariants of requests: the message, and whether, or for which, it applies."""
+        ended, won = self.ended, self.winner > 0
+        yield "a request ended before it started", self.end_s < self.start_s
+        early, late = self.first_byte_s < self.start_s, self.first_byte_s > self.end_s
+        yield "a first byte was sent before the start of its request or after the end", early | late
+        yield "a request ended without an attempt", ended & (self.attempts < 1)
+        yield "an attempt succeeded that did not begin", self.winner > self.attempts
+        yield "a request both failed and succeeded, or neither", ended & (won == (self.failure != Failure.NONE))
+        yield "a request ended after the run", self.end_s > clock_s
+        if len(self.path_s):
+            parts_s, latency_s = self.path_s[won], self.end_s[won] - self.start_s[won]
+            adds_up = np.isclose(parts_s.sum(axis=1), latency_s, rtol=1e-9, atol=1e-9 + 1e-12 * clock_s)
+            yield "the parts of a critical path do not add up to the latency", ~adds_up
+            yield "a part of a critical path is negative", parts_s < 0
+
+
+Taking = Callable[[RequestOutcomes], None]
+"""A function that takes the results of requests, chunk after chunk, so that the engine does not keep them."""
+
+
+@dataclass(frozen=True)
+class Outcome(RequestOutcomes):
+    """The results for each request, none if they were taken during the run, and for each station.
+
+    Attributes:
+        background_end_s: end of each background operation, load after load; NaN if it did not end.
+        visits: visits begun at each station, shape (stations,).
+        busy_s: server-seconds in use (infinite server: job-seconds in service; pool: tokens held), shape (stations,).
+        waiting_s: job-seconds spent waiting, shape (stations,).
+        held: pool tokens held at the end, shape (stations,); busy servers too, which only a broken engine leaves.
+        waiting: jobs that wait in a queue at the end, for a gate or a token, shape (stations,).
+        clock_s: when the last visit or attempt ended.
+        in_flight: requests begun but not ended.
+        begun: requests begun.
+        unended: those of them without an end in their results.
+        idle_with_queue: stations found with both an idle server and a waiting job; not 0 only if the engine is broken.
+    """
+
     background_end_s: Floats
     visits: NDArray[np.int64]
     busy_s: Floats
@@ -133,6 +179,8 @@ class Outcome:
     clock_s: float
     in_flight: int
     idle_with_queue: int
+    begun: int
+    unended: int
 
     def check(self, network: Network) -> None:
         """Check the invariants of every run.
@@ -140,31 +188,28 @@ class Outcome:
         Raises:
             InvariantError: the invariant that does not hold.
         """
-        for message, is_broken in chain(self._of_requests(), self._of_stations(network)):
-            if np.any(is_broken):
-                raise InvariantError(message)
+        self.require(self.clock_s)
+        self.require_stations(network)
 
-    def _of_requests(self) -> Iterator[tuple[str, Any]]:
-        """Return the invariants of requests: the message, and whether, or for which, it applies."""
-        ended, won = np.isfinite(self.end_s), self.winner > 0
-        if len(ended) != ended.sum() + self.in_flight:
-            yield f"{len(ended)} requests in, {ended.sum()} ended and {self.in_flight} in flight", True
-        yield "a request ended before it started", self.end_s < self.start_s
-        early, late = self.first_byte_s < self.start_s, self.first_byte_s > self.end_s
-        yield "a first byte was sent before the start of its request or after the end", early | late
-        yield "a request ended without an attempt", ended & (self.attempts < 1)
-        yield "an attempt succeeded that did not begin", self.winner > self.attempts
-        yield "a request both failed and succeeded, or neither", ended & (won == (self.failure != Failure.NONE))
-        yield "a request ended after the run", self.end_s > self.clock_s
-        yield "a background operation ended after the run", self.background_end_s > self.clock_s
-        if len(self.path_s):
-            parts_s, latency_s = self.path_s[won], self.end_s[won] - self.start_s[won]
-            adds_up = np.isclose(parts_s.sum(axis=1), latency_s, rtol=1e-9, atol=1e-9 + 1e-12 * self.clock_s)
-            yield "the parts of a critical path do not add up to the latency", ~adds_up
-            yield "a part of a critical path is negative", parts_s < 0
+    def require_stations(self, network: Network) -> None:
+        """Check the invariants of stations, and of the number of requests.
+
+        Raises:
+            InvariantError: the invariant that does not hold.
+        """
+        _require(self._of_stations(network))
+
+    def taken_by(self, taking: Taking) -> Outcome:
+        """Pass on the results of all requests, and return the outcome without them."""
+        names = [each.name for each in fields(RequestOutcomes)]
+        taking(RequestOutcomes(**{name: getattr(self, name) for name in names}))
+        return replace(self, **{name: getattr(self, name)[:0] for name in names})
 
     def _of_stations(self, network: Network) -> Iterator[tuple[str, Any]]:
-        """Return the invariants of stations in the same form."""
+        """Return the invariants in the same form as those of requests."""
+        ended = self.begun - self.unended
+        yield f"{self.begun} requests in, {ended} ended and {self.in_flight} in flight", self.unended != self.in_flight
+        yield "a background operation ended after the run", self.background_end_s > self.clock_s
         stations = network.stations
         tokens = np.array([s.servers if s.discipline.holds_tokens else 0 for s in stations])
         has_jobs_left = np.array([s.discipline.holds_tokens or s.discipline.is_gate for s in stations])
@@ -184,3 +229,29 @@ class Outcome:
         too_long = limited & (busy_s > servers * self.clock_s + slack_s)
         yield "a station was busy for longer than its servers were available", too_long
         yield "a station was busy, or jobs waited, for a negative time", np.minimum(busy_s, self.waiting_s) < -slack_s
+
+
+def _require(invariants: Iterator[tuple[str, Any]]) -> None:
+    for message, is_broken in invariants:
+        if np.any(is_broken):
+            raise InvariantError(message)
+
+
+class Kept:
+    """The results of requests, chunk after chunk, that are one array a column at the end."""
+
+    def __init__(self) -> None:
+        self._chunks: list[RequestOutcomes] = []
+
+    def __call__(self, chunk: RequestOutcomes) -> None:
+        self._chunks.append(chunk)
+
+    def outcomes(self) -> RequestOutcomes:
+        """Return all results, and drop the chunks; one column at a time is in memory twice."""
+        parts = {each.name: [getattr(chunk, each.name) for chunk in self._chunks] for each in fields(RequestOutcomes)}
+        self._chunks.clear()
+        return RequestOutcomes(**{name: _joined(parts.pop(name)) for name in list(parts)})
+
+
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -7,6 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,7 +20,7 @@ from models.network.descendants import joined as joined_descendants
 from sim.engine.compiled.layout import arrays_of
 from sim.engine.compiled.library import library
 from sim.engine.compiled.records import BACKGROUND, LOOP, PROGRAM, RESULTS, SHEET, InputFault, KernelStatus, packed
-from sim.engine.outcome import InvariantError, Outcome, Program
+from sim.engine.outcome import Floats, InvariantError, Kept, Outcome, Program, RequestOutcomes, Taking
 
 cancelled = threading.Event()
 """While it is set, runs in threads other than the main thread end: Ctrl-C reaches the main thread only."""
@@ -72,6 +73,7 @@ class _Kernel:
         self._path_shape = (int(program.paths), 1 + 2 * len(network.roles))
         self._stations = len(network.stations)
         self._engine: int | None = None
+        self._taken = self._unended = 0  # requests whose results have been passed on, and those without an end
 
     def __enter__(self) -> Self:
         program, background = self._program.ctypes.data, self._background_sheet.ctypes.data
@@ -113,24 +115,56 @@ class _Kernel:
         _spent.kernel_s += time.thread_time() - begun_s
         return KernelStatus(status)
 
-    def outcome(self) -> Outcome:
-        """Return the outcome, after the last sheet."""
+    def give(self, taking: Taking) -> None:
+        """Pass on the results of the requests before the first one in flight."""
+        if ready := int(self._functions.kernel_ready(self._engine)):
+            self._pass_on(ready, _AtEnd.of(0, 0), taking)
+
+    def outcome(self, taking: Taking) -> Outcome:
+        """Pass on the results that are left, after the last sheet, and return the outcome without any."""
         self._functions.kernel_finish(self._engine)
-        requests, background, stations = self.begun, len(self._background.route), self._stations
-        paths, path_width = self._path_shape
-        columns: dict[str, Any] = {
-            "start_s": np.empty(requests), "first_byte_s": np.empty(requests), "end_s": np.empty(requests),
-            "client": np.empty(requests, np.int32), "failure": np.empty(requests, np.int8),
-            "attempts": np.empty(requests, np.int16), "winner": np.empty(requests, np.int16),
-            "path_s": np.empty((requests * paths, path_width)),
-            "background_end_s": np.empty(background), "visits": np.empty(stations, np.int64),
-            "busy_s": np.empty(stations), "waiting_s": np.empty(stations), "held": np.empty(stations, np.int64),
-            "waiting": np.empty(stations, np.int64),
-        }  # fmt: skip
-        results = packed(RESULTS, clock_s=0.0, in_flight=0, idle_with_queue=0, **columns)
-        self._functions.kernel_results(self._engine, results.ctypes.data)
-        figures = {name: results[name].item() for name in ("clock_s", "in_flight", "idle_with_queue")}
-        return Outcome(**columns, **figures)
+        begun, at_end = self.begun, _AtEnd.of(len(self._background.route), self._stations)
+        run = self._pass_on(begun - self._taken, at_end, taking)
+        figures = {name: run[name].item() for name in ("clock_s", "in_flight", "idle_with_queue")}
+        return Outcome(**vars(self._empty(0)), **vars(at_end), **figures, begun=begun, unended=self._unended)
+
+    def _pass_on(self, requests: int, at_end: _AtEnd, taking: Taking) -> NDArray[Any]:
+        """Take the results of the next requests; returns the record, which has the figures of the run."""
+        chunk = self._empty(requests)
+        results = packed(RESULTS, clock_s=0.0, in_flight=0, idle_with_queue=0, **vars(chunk), **vars(at_end))
+        self._functions.kernel_take(self._engine, results.ctypes.data)
+        self._taken += requests
+        self._unended += requests - int(chunk.ended.sum())
+        chunk.require(results["clock_s"].item())
+        taking(chunk)
+        return results
+
+    def _empty(self, requests: int) -> RequestOutcomes:
+        paths, width = self._path_shape
+        return RequestOutcomes(
+            np.empty(requests), np.empty(requests), np.empty(requests), np.empty(requests, np.int32),
+            np.empty(requests, np.int8), np.empty(requests, np.int16), np.empty(requests, np.int16),
+            np.empty((requests * paths, width)),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _AtEnd:
+    """The results of background operations and stations, as in `Outcome`."""
+
+    background_end_s: Floats
+    visits: NDArray[np.int64]
+    busy_s: Floats
+    waiting_s: Floats
+    held: NDArray[np.int64]
+    waiting: NDArray[np.int64]
+
+    @staticmethod
+    def of(background: int, stations: int) -> _AtEnd:
+        return _AtEnd(
+            np.empty(background), np.empty(stations, np.int64), np.empty(stations), np.empty(stations),
+            np.empty(stations, np.int64), np.empty(stations, np.int64),
+        )  # fmt: skip
 
 
 _FAULTS = {
@@ -212,8 +246,14 @@ def _background(program: Program) -> tuple[Sheet, NDArray[Any]]:
     return sheet, backgrounds
 
 
-def run(program: Program, progress: Callable[[int], None] | None = None) -> Outcome:
-    """Execute a program; `progress` is called with the number of requests begun.
+def run(program: Program, progress: Callable[[int], None] | None = None, taking: Taking | None = None) -> Outcome:
+    """Execute a program.
+
+    Args:
+        program: the network and its requests.
+        progress: called with the number of requests begun.
+        taking: called with the results of requests as these end, in order of request index; None: all of them are in
+            the outcome.
 
     Raises:
         InvariantError: the engine violated one of its invariants.
@@ -223,6 +263,7 @@ def run(program: Program, progress: Callable[[int], None] | None = None) -> Outc
         MemoryError: there is not enough memory for the requests in flight.
         CancelledError: `cancelled` was set.
     """
+    kept = Kept()
     with _Kernel(program) as kernel:
         status, drawn = KernelStatus.NEED_SHEET, [0] * len(program.loops)
         while status is KernelStatus.NEED_SHEET:
@@ -234,10 +275,12 @@ def run(program: Program, progress: Callable[[int], None] | None = None) -> Outc
             sheet = program.loops[source][0](drawn[source], program.chunk)
             drawn[source] += len(sheet)
             status = kernel.advance(sheet, is_last=len(sheet) < program.chunk)
+            if status is KernelStatus.NEED_SHEET:
+                kernel.give(taking or kept)
         if status is KernelStatus.CLOCK_RAN_BACK:
             raise InvariantError("the clock ran backwards")
         if status is KernelStatus.OUT_OF_MEMORY:
             raise MemoryError("the simulation")
-        outcome = kernel.outcome()
-    outcome.check(program.network)
-    return outcome
+        outcome = kernel.outcome(taking or kept)
+    outcome.require_stations(program.network)
+    return outcome if taking else replace(outcome, **vars(kept.outcomes()))

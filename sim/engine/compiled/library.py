@@ -19,7 +19,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "kernel_wanted": (ctypes.c_int64, [ctypes.c_void_p]),
     "kernel_begun": (ctypes.c_int64, [ctypes.c_void_p]),
     "kernel_finish": (None, [ctypes.c_void_p]),
-    "kernel_results": (None, [ctypes.c_void_p, ctypes.c_void_p]),
+    "kernel_ready": (ctypes.c_int64, [ctypes.c_void_p]),
+    "kernel_take": (None, [ctypes.c_void_p, ctypes.c_void_p]),
     "kernel_destroy": (None, [ctypes.c_void_p]),
 }
 """The types of the result and the arguments. Calls release Python's lock, so engines run concurrently in threads."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import simpy
 
 from models.network.scenario import ActionKind
-from sim.engine.outcome import Outcome, Program
+from sim.engine.outcome import Outcome, Program, Taking
 from sim.engine.reference.attempts import Attempts
 from sim.engine.reference.results import Results
 from sim.engine.reference.sources import BackgroundLoad, ClosedLoop, OpenLoop, Sheets
@@ -72,12 +72,17 @@ class Engine:
                 self.attempts.balancers[action.target].present[action.member] = action.kind is ActionKind.JOIN
 
 
-def run(program: Program, progress: Callable[[int], None] | None = None) -> Outcome:
-    """Execute a program; `progress` is called with the number of requests begun.
+def run(program: Program, progress: Callable[[int], None] | None = None, taking: Taking | None = None) -> Outcome:
+    """Execute a program.
+
+    Args:
+        program: the network and its requests.
+        progress: called with the number of requests begun.
+        taking: called once with the results of all requests; None: they are in the outcome.
 
     Raises:
         InvariantError: the engine violated one of its invariants.
     """
     outcome = Engine(program, progress).run()
     outcome.check(program.network)
-    return outcome
+    return outcome if taking is None else outcome.taken_by(taking)

@@ -61,6 +61,7 @@ class Results:
 
     def outcome(self, servers: Sequence[Server], clock_s: float) -> Outcome:
         """Return the outcome, after the last event."""
+        unended = sum(map(math.isnan, self.end_s))
         return Outcome(
             np.array(self.start_s), np.array(self.first_byte_s), np.array(self.end_s), np.array(self.client, np.int32),
             np.array(self.failure, np.int8), np.array(self.attempts, np.int16), np.array(self.winner, np.int16),
@@ -68,5 +69,5 @@ class Results:
             np.array([s.visits for s in servers], np.int64),
             np.array([s.busy_s for s in servers], float), np.array([s.waiting_s for s in servers], float),
             np.array([s.busy for s in servers], np.int64), np.array([s.live for s in servers], np.int64),
-            clock_s, self.outstanding, self.idle_with_queue,
+            clock_s, self.outstanding, self.idle_with_queue, self.begun, unended,
         )  # fmt: skip

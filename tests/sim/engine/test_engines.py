@@ -16,7 +16,7 @@ from models.network.service_demand import ServiceDemand
 from models.network.station import Station
 from sim.engine import outcome
 from sim.engine.compiled import engine as compiled_engine
-from sim.engine.outcome import InvariantError, Outcome, Program
+from sim.engine.outcome import InvariantError, Outcome, Program, RequestOutcomes
 from sim.engine.reference import engine as simpy_engine
 from tests.networks import closed, one_station, poisson, programs
 from tests.profiles import random_examples
@@ -34,6 +34,32 @@ def test_engines_agree_to_the_bit(program):
     reference = simpy_engine.run(program)
     assert_identical(reference, compiled_engine.run(program))
     assert np.isfinite(reference.end_s).sum() == len(reference.end_s) - reference.in_flight
+
+
+def joined(chunks: list[RequestOutcomes]) -> dict[str, np.ndarray]:
+    names = [field.name for field in dataclasses.fields(RequestOutcomes)]
+    return {name: np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in names}
+
+
+@given(programs())
+@random_examples(50)
+def test_results_that_are_taken_are_those_of_the_outcome(program):
+    for engine in (simpy_engine, compiled_engine):
+        chunks: list[RequestOutcomes] = []
+        without = engine.run(dataclasses.replace(program, chunk=3), taking=chunks.append)
+        assert len(without) == 0
+        assert_identical(engine.run(program), dataclasses.replace(without, **joined(chunks)))
+
+
+def test_results_are_taken_while_a_run_goes_on():
+    station = Station("s", "server", Discipline.FIFO)
+    network = one_station(station, ServiceDemand(constant=0.5))
+    program = dataclasses.replace(Program.of(network, poisson(1000, 1.0, seed=5), seed=5), chunk=10)
+    chunks: list[RequestOutcomes] = []
+    compiled_engine.run(program, taking=chunks.append)
+    # A chunk has no more than what was in flight at the last one and the requests of a sheet.
+    assert sum(map(len, chunks)) == 1000
+    assert max(map(len, chunks)) < 50
 
 
 @pytest.mark.parametrize("discipline", DISCIPLINES, ids=repr)
@@ -138,7 +164,7 @@ def test_outcome_that_breaks_a_law_is_refused():
     good = simpy_engine.run(Program.of(network, zeros(2), seed=0))
     good.check(network)
     for message, broken in (
-        ("2 requests in, 1 ended and 0 in flight", {"end_s": np.array([1.0, np.nan])}),
+        ("2 requests in, 1 ended and 0 in flight", {"end_s": np.array([1.0, np.nan]), "unended": 1}),
         ("before it started", {"end_s": np.array([-1.0, 2.0])}),
         ("first byte", {"first_byte_s": np.array([0.5, 2.5])}),
         ("without an attempt", {"attempts": np.array([1, 0], np.int16)}),

@@ -50,7 +50,7 @@ static RARE bool add_slots(Engine *e)
     return true;
 }
 
-/* Make room for the results of the first `requests` requests. */
+/* Make room for the results of `requests` requests. */
 static RARE bool add_results(Engine *e, int64_t requests)
 {
     Columns *results = &e->results;
@@ -315,26 +315,44 @@ EXPORTED void kernel_finish(Engine *e)
     }
 }
 
-/* Copy the results to the caller's arrays, which have the right lengths. */
-EXPORTED void kernel_results(const Engine *e, Results *to)
+/* The number of requests whose results can be taken: those before the first one in flight. */
+EXPORTED int64_t kernel_ready(const Engine *e)
 {
-    const Columns *from = &e->results;
+    const Columns *results = &e->results;
+    int64_t rows = e->begun - results->first, ready = 0;
+    while (ready < rows && !isnan(results->end_s[ready]))
+        ready++;
+    return ready;
+}
+
+/* Take the results of the next requests, and copy those of background operations and stations. The lengths of the
+ * caller's arrays say how many. */
+EXPORTED void kernel_take(Engine *e, Results *to)
+{
+    Columns *from = &e->results;
+    int64_t taken = to->start_s_count, left = e->begun - from->first - taken;
+    CHECK(left >= 0);
     to->clock_s = e->clock_s;
     to->in_flight = e->outstanding;
     to->idle_with_queue = e->idle_with_queue;
-#define COPY(column) memcpy(to->column, from->column, (size_t)to->column##_count * sizeof *to->column)
-    if (e->begun) {
-        COPY(start_s);
-        COPY(first_byte_s);
-        COPY(end_s);
-        COPY(client);
-        COPY(failure);
-        COPY(attempts);
-        COPY(winner);
-        COPY(path_s);
+#define TAKE(column, each)                                                                             \
+    do {                                                                                               \
+        memcpy(to->column, from->column, (size_t)(taken * (each)) * sizeof *to->column);                \
+        memmove(from->column, from->column + taken * (each), (size_t)(left * (each)) * sizeof *to->column); \
+    } while (0)
+    if (taken) {
+        TAKE(start_s, 1);
+        TAKE(first_byte_s, 1);
+        TAKE(end_s, 1);
+        TAKE(client, 1);
+        TAKE(failure, 1);
+        TAKE(attempts, 1);
+        TAKE(winner, 1);
+        TAKE(path_s, e->program->paths ? path_width(e) : 0);
+        from->first += taken;
     }
     memcpy(to->background_end_s, e->background_end_s, (size_t)to->background_end_s_count * sizeof(double));
-    for (int64_t i = 0; i < e->station_count; i++) {
+    for (int64_t i = 0; i < to->visits_count; i++) {
         const Station *at = &e->stations[i];
         to->visits[i] = at->visits;
         to->busy_s[i] = at->busy_s;

@@ -229,7 +229,7 @@ static bool add_results(Engine *e, int64_t requests);
 /* Execute events until the end or until a source needs its next Sheet. */
 static int advance(Engine *e)
 {
-    int64_t requests = e->begun;
+    int64_t requests = e->begun - e->results.first;
     for (const Source *source = e->sources; source < e->sources + e->source_count; source++)
         requests += source->sheet ? source->sheet->first + source->sheet->route_count - source->next_row : 0;
     if (!add_results(e, requests))

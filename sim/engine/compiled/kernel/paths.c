@@ -53,7 +53,7 @@ static RARE void add_branch(Engine *e, int64_t last)
 static RARE void put_path(Engine *e, const Slot *request, int64_t winner)
 {
     int64_t width = path_width(e);
-    double *path = &e->results.path_s[request->request * width];
+    double *path = &e->results.path_s[(request->request - e->results.first) * width];
     for (int64_t i = 0; i < width; i++)
         path[i] = winner == NIL ? NAN : e->path_of_attempt[winner * width + i];
     if (winner != NIL)

@@ -54,6 +54,7 @@ static int64_t next_request(Engine *e, Source *source, int64_t client)
     int64_t slot = allocate_request(e, sheet, source->next_row++ - sheet->first, false);
     if (source->next_row - sheet->first >= sheet->route_count && !sheet->is_last)
         e->wanted = source - e->sources;
+    e->results.end_s[e->begun - e->results.first] = NAN;
     slot_at(e, slot)->request = e->begun++;
     slot_at(e, slot)->client = (int32_t)client;
     e->outstanding++;
@@ -159,8 +160,8 @@ static void begin_request(Engine *e, int64_t slot)
 /* Store the result of a request. */
 static void put_result(Engine *e, const Slot *request, double end_s, int failure, int64_t winner)
 {
-    int64_t at = request->request;
     Columns *results = &e->results;
+    int64_t at = request->request - results->first;
     CHECK(at >= 0 && at < results->capacity);
     results->start_s[at] = request->start_s;
     results->first_byte_s[at] = request->first_byte_s;

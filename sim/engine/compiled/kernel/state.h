@@ -177,13 +177,14 @@ typedef struct {
     int64_t phase;
 } Source;
 
-/* The results of each request, by column. */
+/* The results of each request that are not taken yet, by column; `end_s` is NaN while it is in flight. */
 typedef struct {
     double *start_s, *first_byte_s, *end_s, *path_s;
     int32_t *client;
     int16_t *attempts, *winner;
     int8_t *failure;
     int64_t capacity;
+    int64_t first; /* request of the first row */
 } Columns;
 
 typedef struct {
