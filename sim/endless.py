@@ -17,11 +17,11 @@ _REQUEST_BYTES = 100
 """Least memory that a simulated request takes until its Run is there (measured: 200 bytes)."""
 
 
-def refuse_endless(network: Network, requests: Requests) -> None:
+def refuse_endless(network: Network, requests: Requests, *, kept: bool = True) -> None:
     """Refuse closed loops with a duration whose requests take no time, or are too many.
 
     The clock of the former would never advance. Of the latter, the least number is known before: at worst, requests are
-    served one at a time.
+    served one at a time. Requests that are not `kept` are never too many.
 
     Raises:
         InputError: there is such a loop.
@@ -33,7 +33,7 @@ def refuse_endless(network: Network, requests: Requests) -> None:
     for loop in loops:
         cycle_s = clients * max(works_s) + float(loop.think_s.mean())
         least = (loop.pacing.clients or 0) * (loop.pacing.duration_s or 0.0) / cycle_s
-        if least > most:
+        if kept and least > most:
             raise InputError(
                 f"a closed loop of {loop.pacing.clients:,} clients and {loop.pacing.duration_s:g} s has at least "
                 f"{least:.2g} requests, more than the {most:,} that a Run can have on this machine; shorten "

@@ -17,9 +17,10 @@ from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import Replication, Replications, Summary
 from sim.saturation.capacity import capacity_of
 from sim.simulate import EngineName, simulate
+from sim.tally.simulated import simulate_figures
 from sim.verdict.extra_attempts import ExtraAttempts, extra_attempts
 from sim.verdict.offered_load import last_end_s, load_of
-from sim.verdict.verdict import LoadVerdict, verdict_on_run
+from sim.verdict.verdict import LoadVerdict
 from traces.run import Run
 from traces.trace import Trace
 from traces.workload.kept_traces import generated
@@ -35,7 +36,7 @@ class Forecast:
         verdict: on the load; None: it was not determined.
         objectives: whether each is met.
         ends: when the workload ends, by the field that says so; empty for a recorded trace.
-        run: of a forecast of one run; None: there are several.
+        run: of a forecast of one run; None: there are several, or its requests are not kept.
         precision: whether it was reached; None: none was required.
     """
 
@@ -88,6 +89,7 @@ def forecast_of_run(
     *,
     seed: int = 0,
     engine: EngineName = "compiled",
+    keeps_requests: bool = True,
     slos: Sequence[Slo] = (),
     said: Callable[[int], None] = lambda factor: None,
     progress: Callable[[int], None] | None = None,
@@ -99,6 +101,8 @@ def forecast_of_run(
         trace: the requests; None: they are generated from the workload.
         seed: of all random numbers.
         engine: both give the same result.
+        keeps_requests: if not, memory does not grow with the number of requests, and quantiles have a relative error
+            of at most `traces.statistics.latency_sketch.ERROR`.
         slos: objectives.
         said: called with a factor before a run that is longer by it.
         progress: called with the number of requests that have ended.
@@ -109,21 +113,27 @@ def forecast_of_run(
     runs: list[Run] = []
 
     def once(simulation: Simulation, *, try_length: bool) -> Replications:
-        runs[:] = [simulation(seed=seed)]
-        return Replications((Replication.of(runs[0], seed, load_of(runs[0])),))
+        found = simulation(seed=seed)
+        if isinstance(found, Replication):
+            return Replications((found,))
+        runs[:] = [found]
+        return Replications((Replication.of(found, seed, load_of(found)),))
 
     def of(factor: int) -> Simulation:
         longer = lengthened(spec, factor)
+        if not keeps_requests:
+            return partial(simulate_figures, longer, trace, engine=engine, progress=progress)
         return partial(simulate, longer, trace, engine=engine, critical_path=True, progress=progress)
 
     done = settling(once, Longer(of, said)) if slos and trace is None else once(of(1), try_length=False)
-    run = runs[0]
+    run = runs[0] if runs else None
+    issued = generated(spec.workload, seed) if trace is None and run is None else trace if run is None else run.trace
     capacity = None
-    if run.trace is not None:
-        capacity = capacity_of(spec, run.trace, trace is None, last_end_s(each.load for each in done.runs))
+    if issued is not None:
+        capacity = capacity_of(spec, issued, trace is None, last_end_s(each.load for each in done.runs))
     found = outcomes(slos, Measures.of(done, None, capacity)) if slos else []
     ends = {} if trace is not None else spec.workload.ends
-    return Forecast(spec, done, verdict_on_run(run, capacity), found, ends, run)
+    return Forecast(spec, done, done.verdict(capacity), found, ends, run)
 
 
 def forecast_of_replications(
@@ -135,6 +145,7 @@ def forecast_of_replications(
     engine: EngineName = "compiled",
     precision: Precision | None = None,
     steady: bool = False,
+    keeps_requests: bool = True,
     slos: Sequence[Slo] = (),
     workers: int = 1,
     said: Callable[[int], None] = lambda factor: None,
@@ -145,7 +156,7 @@ def forecast_of_replications(
     With a precision, objectives or `steady`, and without a trace, they are lengthened until they have settled.
 
     Args:
-        spec, trace, seed, engine, slos, said: as of `forecast_of_run`.
+        spec, trace, seed, engine, keeps_requests, slos, said: as of `forecast_of_run`.
         replications: number of replications; with a precision, the batch size.
         precision: of every p99; None: none is required.
         steady: whether to leave out the warm-up.
@@ -156,14 +167,15 @@ def forecast_of_replications(
         InputError: as of `forecast_of_run`, or a count is out of range.
     """
     goes_on = trace is None and bool(precision or steady or slos)
+    of_spec: Callable[..., Run | Replication] = simulate if keeps_requests else simulate_figures
     issued = generated(spec.workload, seed) if trace is None else trace
     done = replicate(
-        partial(simulate, spec, trace, engine=engine),
+        partial(of_spec, spec, trace, engine=engine),
         seed=seed,
         replications=replications,
         precision=precision,
         steady=steady,
-        longer=Longer(lambda factor: partial(simulate, lengthened(spec, factor), engine=engine), said)
+        longer=Longer(lambda factor: partial(of_spec, lengthened(spec, factor), engine=engine), said)
         if goes_on
         else None,
         workers=workers,

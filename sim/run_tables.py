@@ -31,7 +31,7 @@ _RESPONSES: dict[Failure, tuple[int, str | None]] = {
 def request_table(trace: Trace, requests: Requests, outcome: Outcome) -> pa.Table:
     """Return a row of `RUN_SCHEMA` for each request that ended."""
     ended = np.flatnonzero(np.isfinite(outcome.end_s))
-    rows = _trace_rows(requests, outcome.client)[ended]
+    rows = TraceRows(requests)(outcome.client)[ended]
     start_s, first_byte_s = outcome.start_s[ended], outcome.first_byte_s[ended]
     named = ["op", "bucket", "key", "size_bytes", *optional_columns(trace.table)]
     requested = trace.table.select(named).take(pa.array(rows))
@@ -51,19 +51,32 @@ def request_table(trace: Trace, requests: Requests, outcome: Outcome) -> pa.Tabl
     })  # fmt: skip
 
 
-def _trace_rows(requests: Requests, client: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the row of each request begun, shape (requests,), given its client, which is below 0 in an open loop."""
-    row = np.arange(len(client))
-    if requests.pacing.loop != "mixed":
-        return row % len(requests) if len(requests) else row
-    end = 0
-    for source in sources(requests):
-        if source.pacing.loop == "open":
-            mine = client < 0
-        else:
-            mine, end = (client >= end) & (client < end + source.pacing.clients), end + source.pacing.clients
-        row[mine] = source.rows[np.arange(mine.sum()) % max(len(source.rows), 1)]
-    return row
+class TraceRows:
+    """The row of a Trace of each request begun, chunk after chunk of the requests."""
+
+    def __init__(self, requests: Requests):
+        self._requests = requests
+        self._sources = sources(requests) if requests.pacing.loop == "mixed" else ()
+        self._begun = [0] * max(1, len(self._sources))  # of each source
+
+    def __call__(self, client: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return the rows of the next requests, given their clients, below 0 in an open loop; shape (requests,)."""
+        if not self._sources:
+            row = self._next(0, len(client))
+            return row % len(self._requests) if len(self._requests) else row
+        row, end = np.empty(len(client), np.int64), 0
+        for i, source in enumerate(self._sources):
+            if source.pacing.loop == "open":
+                mine = client < 0
+            else:
+                mine, end = (client >= end) & (client < end + source.pacing.clients), end + source.pacing.clients
+            row[mine] = source.rows[self._next(i, int(mine.sum())) % max(len(source.rows), 1)]
+        return row
+
+    def _next(self, source: int, count: int) -> NDArray[np.int64]:
+        first = self._begun[source]
+        self._begun[source] += count
+        return np.arange(first, first + count)
 
 
 def _clients(trace: Trace, outcome: Outcome, ended: np.ndarray[Any, Any], rows: np.ndarray[Any, Any]) -> pa.Array:

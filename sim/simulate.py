@@ -6,9 +6,10 @@ import math
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from models.store import Spec, compile_spec, faults_of, last_arrival_s
 from sim.endless import refuse_endless
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.compiled.library import missing
-from sim.engine.outcome import Outcome, Program
+from sim.engine.outcome import Outcome, Program, Taking
 from sim.run_course import course_of
 from sim.run_tables import critical_path_table, request_table, station_table
 from traces.provenance import release
@@ -34,12 +35,28 @@ EngineName = Literal["compiled", "simpy"]
 _NEARLY = 0.9
 """Fraction of a closed loop's time from which a fault may be after the end of the same run without it."""
 
-_Executed = tuple[Network, Requests, Outcome]
-
-_Engine = Callable[[Program, Callable[[int], None] | None], Outcome]
+_Engine = Callable[[Program, Callable[[int], None] | None, Taking | None], Outcome]
 
 
-def _engine(name: EngineName) -> tuple[EngineName, _Engine]:
+@dataclass(frozen=True)
+class Beginning:
+    """When a simulation began: by the calendar, and by the performance counter in s."""
+
+    at: datetime = field(default_factory=partial(datetime.now, UTC))
+    counter_s: float = field(default_factory=time.perf_counter)
+
+
+@dataclass(frozen=True)
+class Executed:
+    """What was executed, its outcome, and the end of the last request in s."""
+
+    network: Network
+    requests: Requests
+    outcome: Outcome
+    end_s: float
+
+
+def engine_of(name: EngineName) -> tuple[EngineName, _Engine]:
     """Return the engine of this name, or the SimPy engine if the compiled engine's library is missing."""
     if name == "simpy" or missing():
         from sim.engine.reference import engine as simpy_engine
@@ -82,41 +99,57 @@ def simulate(
     Raises:
         InputError: the simulation would never end, or have more requests than a Run may have.
     """
-    begun_at, began_s = datetime.now(UTC), time.perf_counter()
+    began = Beginning()
     trace = generate(spec.workload, seed) if trace is None else trace
-    engine, execute = _engine(engine)
+    engine, execute = engine_of(engine)
 
-    def run(until_s: float) -> _Executed:
+    def run(until_s: float) -> Executed:
         network, requests = compile_spec(spec, trace, until_s, first=first)
         refuse_endless(network, requests)
-        return network, requests, execute(Program.of(network, requests, seed, paths=critical_path), progress)
+        outcome = execute(Program.of(network, requests, seed, paths=critical_path), progress, None)
+        last_s = float(np.max(outcome.end_s, initial=0.0, where=outcome.ended))
+        return Executed(network, requests, outcome, last_s)
 
-    network, requests, outcome = _with_faults(spec, trace, run) if end_s is None else run(end_s)
+    found = with_faults(spec, trace, run) if end_s is None else run(end_s)
     issued = replace(trace, table=trace.table.slice(first)) if first else trace
-    info = {
-        "kind": "simulated",
-        "started_at": begun_at.isoformat(),
-        "seed": seed,
-        "spec": {} if is_trial else spec.model_dump(mode="json", exclude_unset=True),
-        "versions": dict(_VERSIONS),
-        "course": {} if is_trial else course_of(
-            spec, issued, network, requests, len(outcome.end_s), _end_s(outcome)
-        ),
-        "engine": {
-            "name": engine, "wall_s": time.perf_counter() - began_s, "visits": int(outcome.visits.sum()),
-        },
-    }  # fmt: skip
+    info = info_of(spec, issued, found, seed, engine, began, is_trial=is_trial)
     return Run.of(
-        request_table(issued, requests, outcome),
+        request_table(issued, found.requests, found.outcome),
         info,
-        station_table(network, outcome),
-        critical_path_table(network, outcome) if critical_path else None,
+        station_table(found.network, found.outcome),
+        critical_path_table(found.network, found.outcome) if critical_path else None,
         issued,
         source="simulation",
     )
 
 
-def _with_faults(spec: Spec, trace: Trace, run: Callable[[float], _Executed]) -> _Executed:
+def info_of(
+    spec: Spec,
+    issued: Trace,
+    found: Executed,
+    seed: int,
+    engine: EngineName,
+    began: Beginning,
+    *,
+    is_trial: bool = False,
+) -> dict[str, Any]:
+    """Return the ``info`` of a simulated Run."""
+    return {
+        "kind": "simulated",
+        "started_at": began.at.isoformat(),
+        "seed": seed,
+        "spec": {} if is_trial else spec.model_dump(mode="json", exclude_unset=True),
+        "versions": dict(_VERSIONS),
+        "course": {} if is_trial else course_of(
+            spec, issued, found.network, found.requests, found.outcome.begun, found.end_s
+        ),
+        "engine": {
+            "name": engine, "wall_s": time.perf_counter() - began.counter_s, "visits": int(found.outcome.visits.sum()),
+        },
+    }  # fmt: skip
+
+
+def with_faults(spec: Spec, trace: Trace, run: Callable[[float], Executed]) -> Executed:
     """Simulate with the faults that begin before the last request has ended.
 
     The end of an open loop's last request is not known beforehand, nor that of any closed loop without a duration. So
@@ -125,20 +158,15 @@ def _with_faults(spec: Spec, trace: Trace, run: Callable[[float], _Executed]) ->
     times, until_s = fault_times(faults_of(spec).values()), last_arrival_s(trace)
     if times and until_s == math.inf:
         found = run(until_s)
-        until_s = _NEARLY * _end_s(found[2])
+        until_s = _NEARLY * found.end_s
         if max(times) < until_s:
             return found
     while True:
         found = run(until_s)
-        missing = [at_s for at_s in times if until_s <= at_s < _end_s(found[2])]
+        missing = [at_s for at_s in times if until_s <= at_s < found.end_s]
         if not missing:
             return found
         until_s = math.nextafter(max(missing), math.inf)
-
-
-def _end_s(outcome: Outcome) -> float:
-    """Return the end of the last request in s."""
-    return float(np.max(outcome.end_s, initial=0.0, where=np.isfinite(outcome.end_s)))
 
 
 def requests_only(network: Network, requests: Requests, trace: Trace, seed: int) -> Run:
@@ -148,7 +176,7 @@ def requests_only(network: Network, requests: Requests, trace: Trace, seed: int)
         network, requests: the compiled spec and trace (`compile_spec`).
         seed: as for `simulate`.
     """
-    _, execute = _engine("compiled")
-    outcome = execute(Program.of(network, requests, seed), None)
+    _, execute = engine_of("compiled")
+    outcome = execute(Program.of(network, requests, seed), None, None)
     info = {"kind": "simulated", "started_at": "1970-01-01T00:00:00+00:00", "versions": {}}
     return Run.of(request_table(trace, requests, outcome), info, source="simulation")

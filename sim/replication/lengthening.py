@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from sim.replication.summaries import Replications
+from sim.replication.summaries import Replication, Replications
 from traces.run import Run
 
 MOST_REQUESTS = 5_000_000
@@ -16,9 +16,12 @@ MOST_LONGER = 256
 
 
 class Simulation(Protocol):
-    """A function from a seed to a Run; it must be picklable, such as a ``partial`` of a function."""
+    """A function from a seed to a Run; it must be picklable, such as a ``partial`` of a function.
 
-    def __call__(self, *, seed: int) -> Run: ...
+    One that does not keep the requests returns their figures.
+    """
+
+    def __call__(self, *, seed: int) -> Run | Replication: ...
 
 
 @dataclass(frozen=True)

@@ -210,9 +210,14 @@ def _seeds(seed: int, first: int, end: int) -> list[int]:
 
 
 def _run(simulation: Simulation, seed: int) -> Run:
-    return simulation(seed=seed)
+    run = simulation(seed=seed)
+    if isinstance(run, Replication):
+        raise TypeError("warm-up is removed from requests, which the simulation does not keep")
+    return run
 
 
 def _replication(simulation: Simulation, settling_s: dict[str, float], seed: int) -> Replication:
     run = simulation(seed=seed)
+    if isinstance(run, Replication):
+        return run
     return Replication.of(settled(run, settling_s) if settling_s else run, seed, load_of(run))

@@ -39,6 +39,7 @@ from sim.saturation.capacity import Capacity
 from sim.verdict.offered_load import OfferedLoad
 from sim.verdict.verdict import LoadVerdict, verdict_of
 from traces.run import Run, StationRow
+from traces.statistics.latency_sketch import LatencySketch
 from traces.statistics.summary import (
     NO_REQUESTS,
     QUANTILES,
@@ -225,12 +226,13 @@ class Replication:
 
     Attributes:
         summary: the result of `summarise`.
-        latency_s: of the successful requests, by operation, in order of arrival.
+        latency_s: of the successful requests, by operation, in order of arrival; none if they are not kept.
         stations: rows of the Run's station table, if it has one.
         info: the Run's.
         attempts: mean number of attempts per request; NaN without requests.
         load: what was offered to the whole run, with its warm-up; None: not determined.
         parts: of the run, by operation; none if it changes by design, for example by a fault.
+        sketches: of the latencies, by operation, if they are not kept.
     """
 
     seed: int
@@ -241,6 +243,7 @@ class Replication:
     attempts: float
     load: OfferedLoad | None = None
     parts: dict[str, RunParts] = field(default_factory=dict)
+    sketches: dict[str, LatencySketch] = field(default_factory=dict)
 
     @staticmethod
     def of(run: Run, seed: int, load: OfferedLoad | None = None) -> Replication:
@@ -278,7 +281,12 @@ class Replications:
 
     def _figures_of(self, op: str) -> dict[str, Figure]:
         summaries = [run.summary["ops"].get(op, NO_REQUESTS) for run in self.runs]
-        merged = describe(np.concatenate([run.latency_s[op] for run in self.runs if op in run.latency_s]))
+        sketches = [run.sketches[op] for run in self.runs if op in run.sketches]
+        merged = (
+            LatencySketch.merged(sketches).describe()
+            if sketches
+            else describe(np.concatenate([run.latency_s[op] for run in self.runs if op in run.latency_s]))
+        )
         rates = {
             "throughput_ops": _mean([s["throughput_ops"] for s in summaries]),
             "throughput_bytes": _mean([s["throughput_bytes"] for s in summaries]),

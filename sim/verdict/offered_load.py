@@ -14,11 +14,13 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sim.verdict.stretches import STRETCHES, FailingStretch, Jam, Slump, jam_of, slump_of, worst_stretch
 from traces.run import Run
 from traces.statistics.arrivals import arrival_rate_ops
-from traces.statistics.summary import subjects_of
+from traces.statistics.summary import Floats, subjects_of
+from traces.trace import Pacing, Trace
 
 QUARTERS = 4
 _LEAST_FRACTION = 0.01  # of the requests, still in flight in the last quarter of an overloaded run
@@ -94,13 +96,10 @@ def load_of(run: Run) -> OfferedLoad | None:
             "closed", pacing.clients, None, completed_ops, errors, count, [], False, ops, None, last_s, arrivals,
             completions, _slump(run),
         )  # fmt: skip
-    clients = None
-    if pacing.loop == "mixed":
-        clients = sum(each.clients for _, each in pacing.groups if each.loop == "closed")
+    clients = clients_of(pacing)
     # Requests in flight when each one arrives, without itself: the minima of a quarter are among them.
     in_flight = np.arange(count) - np.searchsorted(end_s, arrival_s, side="right")
-    edges_s = np.linspace(arrival_s[0], arrival_s[-1], QUARTERS + 1)[1:-1]
-    quarters = [quarter for quarter in np.split(in_flight, np.searchsorted(arrival_s, edges_s)) if len(quarter)]
+    quarters = quarters_of(arrival_s, in_flight, float(arrival_s[0]), float(arrival_s[-1]))
     return OfferedLoad(
         pacing.loop,
         clients,
@@ -109,7 +108,7 @@ def load_of(run: Run) -> OfferedLoad | None:
         errors,
         count,
         [int(quarter[-1]) for quarter in quarters],
-        _grows([int(quarter.min()) for quarter in quarters], count),
+        grows([int(quarter.min()) for quarter in quarters], count),
         ops,
         jam_of(arrival_s, in_flight),
         last_s,
@@ -123,11 +122,28 @@ def last_end_s(loads: Iterable[OfferedLoad | None]) -> float | None:
     return max((load.end_s for load in loads if load is not None), default=None)
 
 
+def clients_of(pacing: Pacing) -> int | None:
+    """Return the number of clients of closed loops next to an open one; None: the loop is not mixed."""
+    if pacing.loop != "mixed":
+        return None
+    return sum(each.clients for _, each in pacing.groups if each.loop == "closed")
+
+
+def has_phases(trace: Trace) -> bool:
+    """Return whether a closed loop has phases, whose rates differ."""
+    return len(trace) > 0 and bool(trace.phase[-1] != trace.phase[0])
+
+
+def quarters_of(at_s: Floats, in_flight: NDArray[np.int64], first_s: float, last_s: float) -> list[NDArray[np.int64]]:
+    """Return the requests in flight at ascending times in each quarter of the time between two, if it has any."""
+    edges_s = np.linspace(first_s, last_s, QUARTERS + 1)[1:-1]
+    return [quarter for quarter in np.split(in_flight, np.searchsorted(at_s, edges_s)) if len(quarter)]
+
+
 def _slump(run: Run) -> Slump | None:
     """Return the longest slump; None: there is none, or phases with different rates hide it."""
     assert run.trace is not None
-    has_phases = len(run.trace) > 0 and bool(run.trace.phase[-1] != run.trace.phase[0])
-    return None if has_phases else slump_of(run.column("end_s"), run.trace.pacing.clients)
+    return None if has_phases(run.trace) else slump_of(run.column("end_s"), run.trace.pacing.clients)
 
 
 def _outcomes(run: Run, subject: str) -> OpOutcomes:
@@ -138,8 +154,8 @@ def _outcomes(run: Run, subject: str) -> OpOutcomes:
     return OpOutcomes(len(mine), int(failed.sum()), int(run.column("attempts")[mine].sum(dtype=np.int64)), worst)
 
 
-def _grows(least: list[int], count: int) -> bool:
-    """Whether the least number in flight rises in each quarter, to more than chance explains."""
+def grows(least: list[int], count: int) -> bool:
+    """Return whether the least number in flight rises in each quarter, to more than chance explains."""
     rises = all(a < b for a, b in pairwise(least))
     return (
         len(least) == QUARTERS and rises and least[-1] >= max(_LEAST_FRACTION * count, _DEVIATIONS * math.sqrt(count))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,11 +76,23 @@ def slump_of(end_s: Floats, clients: int) -> Slump | None:
         end_s: times of responses, in any order, shape (requests,).
         clients: number of clients.
     """
-    parts = min(len(end_s) // _OF_A_PART, _MOST_PARTS)
-    if parts < STRETCHES:
+    parts = slump_parts(len(end_s))
+    if not parts:
         return None
     part_s = float(end_s.max()) / parts
     counts = np.histogram(end_s, parts, (0.0, part_s * parts))[0].astype(np.float64)
+    return slump_in(counts, part_s, clients)
+
+
+def slump_parts(responses: int) -> int:
+    """Return the number of equal parts of a run in which responses are counted; 0: there are too few."""
+    parts = min(responses // _OF_A_PART, _MOST_PARTS)
+    return parts if parts >= STRETCHES else 0
+
+
+def slump_in(counts: Floats, part_s: float, clients: int) -> Slump | None:
+    """Return the longest slump, see `slump_of`, given the responses in each part, which takes `part_s`."""
+    parts = len(counts)
     usual = float(np.median(counts))
     few = counts < min(usual / _LOW, usual - _DEVIATIONS * math.sqrt(usual))
     few[: max(1, math.ceil(2 * clients / max(usual, 1.0)))] = few[-1] = False
@@ -92,46 +105,53 @@ def slump_of(end_s: Floats, clients: int) -> Slump | None:
     return Slump(float(begins[k] * part_s), float(ends[k] * part_s), served_ops)
 
 
-def worst_stretch(arrival_s: Floats, failed: NDArray[np.bool_]) -> FailingStretch | None:
+def worst_stretch(
+    arrival_s: Floats, failed: NDArray[Any], requests: NDArray[np.int64] | None = None
+) -> FailingStretch | None:
     """Return the stretch in which requests fail most; None: fewer than `LEAST` requests are in it, or none fails.
 
     Args:
-        arrival_s: in ascending order, shape (requests,).
-        failed: shape (requests,).
+        arrival_s: in ascending order, shape (n,).
+        failed: whether the request that arrives then fails, or how many of the `requests` do, shape (n,).
+        requests: numbers of requests that arrive, shape (n,); None: one each.
 
     The highest fraction of the 1/`STRETCHES` parts of the requests (of at least `LEAST`) sets a level of half of it.
     The stretch is the one with the most failures above that level: the subarray with the maximum sum, where a failure
     counts 1 and each request -level.
     """
-    count = len(arrival_s)
+    before = np.arange(len(arrival_s) + 1) if requests is None else np.concatenate([[0], np.cumsum(requests)])
+    count = int(before[-1])
     if count < LEAST or not failed.any():
         return None
     size = max(LEAST, -(-count // STRETCHES))
     total = np.concatenate([[0], np.cumsum(failed)])
-    begins = np.minimum(np.arange(0, count, size), count - size) if count >= size else np.array([0])
-    highest = float((total[np.minimum(begins + size, count)] - total[begins]).max()) / min(size, count)
-    above = total - highest / 2 * np.arange(count + 1)
+    begins = np.searchsorted(before, np.clip(np.arange(0, count, size), 0, max(0, count - size)), side="right") - 1
+    ends = np.minimum(np.searchsorted(before, before[begins] + size), len(arrival_s))
+    highest = float(((total[ends] - total[begins]) / (before[ends] - before[begins])).max())
+    above = total - highest / 2 * before
     end = int(np.argmax(above - np.minimum.accumulate(above)))
     begin = int(np.argmin(above[: end + 1]))
-    if end - begin < LEAST:
+    found = int(before[end] - before[begin])
+    if found < LEAST:
         return None
-    lost = int(total[end] - total[begin])
-    return FailingStretch(float(arrival_s[begin]), float(arrival_s[end - 1]), end - begin, lost)
+    return FailingStretch(float(arrival_s[begin]), float(arrival_s[end - 1]), found, int(total[end] - total[begin]))
 
 
-def jam_of(arrival_s: Floats, in_flight: NDArray[np.int64]) -> Jam | None:
+def jam_of(arrival_s: Floats, in_flight: NDArray[np.int64], requests: int | None = None) -> Jam | None:
     """Return the worst jam of an open loop; None: there is none.
 
     In a jam the number in flight exceeds that at most times by far more than chance explains: in a stretch with n
     arrivals it wanders by a few √n.
 
     Args:
-        arrival_s: in ascending order, shape (requests,).
-        in_flight: requests in flight when each one arrives, shape (requests,).
+        arrival_s: times in ascending order, at which requests arrive, shape (n,).
+        in_flight: requests in flight then, shape (n,).
+        requests: number of all requests; None: one arrives at each time.
     """
     if not len(arrival_s):
         return None
-    limit = _TIMES * float(np.median(in_flight)) + _DEVIATIONS * math.sqrt(max(LEAST, len(arrival_s) / STRETCHES))
+    count = len(arrival_s) if requests is None else requests
+    limit = _TIMES * float(np.median(in_flight)) + _DEVIATIONS * math.sqrt(max(LEAST, count / STRETCHES))
     top = int(np.argmax(in_flight))
     if in_flight[top] <= limit:
         return None

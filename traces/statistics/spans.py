@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from traces.operations import OPS
@@ -23,14 +25,18 @@ def span_s(run: Run, subject: str) -> tuple[float, float]:
     (`sim.replication.warm_up.settled`), the phase of an operation begins with the first request that is left.
     """
     op = subject.rpartition(".")[2]
-    windows = _windows(run)
+    settling_s = run.info.get("warm_up", {}).get(op, {}).get("settling_s", 0.0)
+    return phase_of(op, _windows(run), settling_s)
+
+
+def phase_of(op: str, windows: Mapping[str, TimeWindow], settling_s: float = 0.0) -> tuple[float, float]:
+    """Return begin and end of an operation's phase, see `span_s`, given the window of each operation."""
     begin_s, end_s, _ = windows[op]
     whole = min(window[0] for window in windows.values()), max(window[1] for window in windows.values())
-    least = _LEAST * (whole[1] - whole[0]), _LEAST * len(run)
+    least = _LEAST * (whole[1] - whole[0]), _LEAST * sum(window[2] for window in windows.values())
     phases = _phases([window for window in windows.values() if _is_long(window, *least)])
     mine = [phase for phase in phases if begin_s < phase[1] and phase[0] < end_s] or [whole]
     first_s, last_s = min(begin_s, *(phase[0] for phase in mine)), max(end_s, *(phase[1] for phase in mine))
-    settling_s = run.info.get("warm_up", {}).get(op, {}).get("settling_s", 0.0)
     return (begin_s if settling_s and _is_long(windows[op], *least) else first_s), last_s
 
 

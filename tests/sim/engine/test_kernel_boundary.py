@@ -269,7 +269,7 @@ def test_a_library_of_other_sources_is_refused(monkeypatch):
         assert "was built from other sources" in str(library.missing())
         with pytest.raises(library.NoLibraryError):
             engine.run(open_loop())
-        assert simulate_module._engine("compiled")[0] == "simpy"
+        assert simulate_module.engine_of("compiled")[0] == "simpy"
     finally:
         library.library.cache_clear()
 
