@@ -30,6 +30,7 @@ PREFIX = "" if IS_CHECKOUT else f"{PACKAGE}."
 DATA = {
     "cli.pages": ["*.css", "*.js", "*.LICENSE", "templates/*.html"],
     "cli.explore": ["*.css"],
+    "cli.live": ["*.css"],
     "models.catalogue": ["*.yaml"],
     "sim.engine.compiled": ["kernel/*.[ch]"],
     "validate.lab.box": ["drive/*.[ch]"],

@@ -152,4 +152,7 @@ KeptOption = Annotated[
         help="Write results to this folder, from which an interrupted command continues (default: none).",
     ),
 ]
+PortOption = Annotated[
+    int, typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1 of the page; 0: any free one.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")]

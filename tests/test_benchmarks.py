@@ -88,6 +88,7 @@ LIVE = {
     "box/minio_garbage.py": ("minio", "--seconds 0.2"),
     "file_system_failures.py": ("minio s3fs", "s3fs --only 'mount killed' --seconds 1"),
     "file_system_accesses.py": ("box", "--out counts.csv --objects 50 --reads 5 --periods 0 --layout minio swift"),
+    "replay/watched_replay.py": ("minio", "--rounds 1 --seconds 2"),
     "page_cache.py": ("minio box", "measure --out out --cache 1MiB --requests 20"),
 }  # fmt: skip
 """What a tiny run on a live store needs, and its arguments."""

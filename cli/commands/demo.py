@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from cli import words as phrases
-from cli.commands.replay import bars
 from cli.common import progress, say, warn_if_slow
+from cli.live.watching import bars
 from cli.made import Made
 from cli.options import ForceOption, JsonOption, SeedOption
 from cli.outputs import check_run_output

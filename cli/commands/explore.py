@@ -7,11 +7,7 @@ from typing import Annotated
 import typer
 
 from cli.common import say, warn_if_slow
-from cli.options import ProfileOption, SeedOption, SetOption, SloOption, SpecArgument
-
-PortOption = Annotated[
-    int, typer.Option("--port", min=0, max=65535, help="Port on 127.0.0.1 of the page; 0: any free one.")
-]
+from cli.options import PortOption, ProfileOption, SeedOption, SetOption, SloOption, SpecArgument
 
 
 def command(

@@ -12,13 +12,16 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.common import print_grid, print_json, print_lines, progress, say
+from cli.common import print_grid, print_json, print_lines, say
 from cli.ending import perform_in_child
-from cli.options import ForceOption, JsonOption, OutOption, SeedOption, SetOption, duration, fraction
+from cli.live.history import Subject
+from cli.live.watching import watching
+from cli.options import ForceOption, JsonOption, OutOption, PortOption, SeedOption, SetOption, duration, fraction
 from cli.outputs import check_run_output
 from cli.parse.spec import overridden
 from cli.tables.forecast.runs import mean_attempts, summary_grid
 from cli.tables.measured.quality import run_warnings
+from cli.words import seconds
 from models.shared.client_policy import ClientPolicies
 from models.store import load_spec
 from traces.errors import InputError
@@ -38,7 +41,7 @@ from validate.lab.store import Store
 from validate.mount.mount_path import MOUNT
 from validate.replay.bucket_record import clean_up
 from validate.replay.plan import Options, plan_of
-from validate.replay.replay import Progress, replay, resume
+from validate.replay.replay import replay, resume
 from validate.replay.resume import remaining
 from validate.replay.schedule import kept_sentence
 from validate.s3.account import Target
@@ -157,6 +160,10 @@ def command(
         ),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan without issuing requests.")] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Serve a local page on which the replay is watched while it runs.")
+    ] = False,
+    port: PortOption = 0,
     seed: SeedOption = None,
     out: OutOption = None,
     force: ForceOption = False,
@@ -186,6 +193,8 @@ def command(
         speed=speed, max_in_flight=max_in_flight, processes=processes, pin=pin, data_path=data_path, timeout_s=timeout,
         policies=_policies(policy, assignments or []), keep=keep, seed=seed or 0, verify=verify,
     )  # fmt: skip
+    if port and not live:
+        raise InputError(f"--port {port} is one of the page; add --live")
     staged = [parse_lab_fault(text) for text in faults or []]
     if mount is not None and not dry_run:
         perform_in_child()
@@ -211,11 +220,17 @@ def command(
     if mount is not None:
         target, store = _mounted(target, mount)
     schedule = None if store is None else FaultSchedule(store, staged)
-    with _left_is_said(), recording(target, server_trace) as server_times, bars() as report:
+    with ExitStack() as stack:
+        stack.enter_context(_left_is_said())
+        to_issue = requested if partial is None else remaining(requested, options, partial)
+        subject = Subject.of(to_issue, options.speed, trace.name, str(mount or target.endpoint_url or "the store"))
+        watched = stack.enter_context(watching(subject, options, port if live else None))
+        server_times = stack.enter_context(recording(target, server_trace))
         if partial is None:
-            run = replay(requested, target, options, report, schedule)
+            run = replay(requested, target, options, watched.progress, schedule, watched.see)
         else:
-            run = resume(partial, requested, target, options, report, schedule)
+            run = resume(partial, requested, target, options, watched.progress, schedule, watched.see)
+        watched.end(_closing(run))
     if store is not None and store.box is not None and mount is None:
         if partial is None:
             run = with_accesses(store.box, run, kind_of(store.name).file_name)
@@ -335,20 +350,11 @@ def _lab_store(endpoint_url: str | None, profile: str | None) -> Store:
     return store
 
 
-@contextmanager
-def bars() -> Iterator[Progress]:
-    """Show a progress bar for each stage, one after the other."""
-    names = {"prepare": "writing objects to read", "replay": "replaying"}
-    with ExitStack() as stack:
-        shown: dict[str, Any] = {}
-
-        def report(stage: str, done: float, total: float) -> None:
-            if stage not in shown:
-                stack.close()
-                shown[stage] = stack.enter_context(progress(names[stage], total))
-            shown[stage](done)
-
-        yield report
+def _closing(run: Run) -> list[str]:
+    """Return how a replay ended, for those who watch it."""
+    ended = f"Ended: {len(run):,} requests in {seconds(run.duration_s)}"
+    how = ", interrupted" if run.info["aborted"] else ""
+    return [f"{ended}{how}.", kept_sentence(run.info["schedule"]), *_problems(run), *run_warnings(run)]
 
 
 def _print_plan(facts: dict[str, Any]) -> None:

@@ -1,15 +1,24 @@
-"""Tables and figures as elements of Dash."""
+"""Applications of Dash, and tables and figures as their elements."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import plotly.graph_objects as go
-from dash import dcc, html
+from dash import Dash, dcc, html
 
 from cli.tables.grid import Grid
 
 _CONFIG: Any = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"], "responsive": True}
+
+
+def application(title: str, style: str) -> Any:
+    """Return an application of Dash with a style sheet; its scripts come from this machine."""
+    app = Dash("tailcast", title=title, update_title="", assets_folder="/dev/null")
+    app.index_string = app.index_string.replace("<html>", '<html lang="en">').replace(
+        "{%css%}", f"{{%css%}}<style>{style}</style>"
+    )
+    return app
 
 
 def table(grid: Grid) -> Any:
@@ -30,9 +39,13 @@ def table(grid: Grid) -> Any:
 
 def graph(figure: go.Figure, name: str) -> Any:
     """Return a figure with an identifier."""
+    return dcc.Graph(id=name, figure=suited(figure), config=_CONFIG, style={"height": f"{figure.layout.height}px"})
+
+
+def suited(figure: go.Figure) -> go.Figure:
+    """Give a figure the width of its element, and quiet buttons."""
     colours = {"bgcolor": "rgba(0,0,0,0)", "color": "#9aa5b3", "activecolor": "#1d2530"}
-    figure.update_layout(autosize=True, font={"color": "#1d2530"}, modebar=colours)
-    return dcc.Graph(id=name, figure=figure, config=_CONFIG, style={"height": f"{figure.layout.height}px"})
+    return figure.update_layout(autosize=True, font={"color": "#1d2530"}, modebar=colours)
 
 
 def _marked(cell: str) -> str:

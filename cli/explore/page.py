@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-from dash import ALL, Dash, Input, Output, State, dcc, html, no_update
+from dash import ALL, Input, Output, State, dcc, html, no_update
 
-from cli.explore.elements import graph, table
+from cli.explore.elements import application, graph, table
 from cli.explore.explorer import Explorer, Setting, Shown
 from cli.explore.knobs import Knob
 from cli.figures import runs as figures
@@ -25,11 +25,8 @@ _LONGEST_MARK = 12  # characters
 
 def page_of(explorer: Explorer) -> Any:
     """Return the application of Dash; its scripts come from this machine."""
-    app = Dash("tailcast", title=f"tailcast: {explorer.file}", update_title="", assets_folder="/dev/null")
     style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
-    app.index_string = app.index_string.replace("<html>", '<html lang="en">').replace(
-        "{%css%}", f"{{%css%}}<style>{style}</style>"
-    )
+    app = application(f"tailcast: {explorer.file}", style)
     app.layout = _layout(explorer)
     _connect(app, explorer)
     return app

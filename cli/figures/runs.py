@@ -26,12 +26,13 @@ LABEL_GROUND = "rgba(127,127,127,0.15)"
 ROLE_COLOURS = (
     "#3b82d6", "#d97a00", "#109e78", "#d8577f", "#7f6fd6", "#8a8f1f", "#1f95a8", "#d5521a", "#b86aa8", "#7f8896",
 )  # fmt: skip
+LOG_LATENCY = {"type": "log", "dtick": "D2", "tickformat": "~g"}
+"""An axis of latencies: logarithmic, with labels at 1, 2, 5, 10 …"""
 _MARGIN = {"l": 70, "r": 24, "t": 48, "b": 88}
 _SCATTERED = 1500  # greatest number of points of an operation in a scatter plot
 _MOST_STATIONS = 30
 _EXACT = ".6~g"
 _KINDS = "service_s", "waiting_s"  # parts of a latency, in the order of a bar
-_LOG_LATENCY = {"type": "log", "dtick": "D2", "tickformat": "~g"}  # labels at 1, 2, 5, 10 …
 _TAILS = {"p50": 0.5, "p90": 0.1, "p99": 0.01, "p99.9": 0.001, "p99.99": 1e-4, "p99.999": 1e-5}
 
 
@@ -47,7 +48,7 @@ def cdf(runs: Named) -> go.Figure:
         values, above = tail_points(latencies(run, op))
         below = np.append(1 - above[1:], 1.0)
         figure.add_scatter(x=_ms(values), y=below, **_line(runs, run_index, name, op, shape="hv"))
-    figure.update_xaxes(**_LOG_LATENCY)
+    figure.update_xaxes(**LOG_LATENCY)
     figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
     return with_room(figure)
 
@@ -60,7 +61,7 @@ def tail(runs: Named) -> go.Figure:
         values, above = tail_points(latencies(run, op))
         least = min(least, float(above[-1]))
         figure.add_scatter(x=_ms(values), y=above, **_line(runs, run_index, name, op))
-    figure.update_xaxes(**_LOG_LATENCY)
+    figure.update_xaxes(**LOG_LATENCY)
     shown = {name: fraction for name, fraction in _TAILS.items() if fraction >= least / 2}
     figure.update_yaxes(
         type="log", tickvals=list(shown.values()), ticktext=list(shown), range=[math.log10(least / 1.5), 0.05]
@@ -84,7 +85,7 @@ def latency_over_time(runs: Named) -> go.Figure:
             style |= {"showlegend": quantile == "p99", "hovertemplate": f"{quantile} %{{y:.6~g}} ms at %{{x:.6~g}} s"}
             style |= {"meta": {"series": f"{style['name']} {quantile}"}}
             figure.add_scatter(x=over.middle_s, y=_ms(over.latency_s[quantile]), **style)
-    figure.update_yaxes(**_LOG_LATENCY)
+    figure.update_yaxes(**LOG_LATENCY)
     return with_room(figure)
 
 

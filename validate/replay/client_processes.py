@@ -12,6 +12,7 @@ import multiprocessing
 import signal
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
@@ -20,6 +21,7 @@ from traces.errors import InputError
 from traces.interrupts import STOPS, deferred_stops, end_with_parent, unblock_stops
 from validate.mount.access import access_to
 from validate.replay.issue import LoopClock, LoopState, Record, TracePart, beginning
+from validate.replay.seconds import SecondCounts, Seconds
 from validate.replay.thread_group import ThreadGroup
 from validate.s3.client import Client, ReplayTask
 
@@ -71,15 +73,33 @@ class ClientProcesses:
         """CPU seconds of the processes during the loop."""
         return sum(client.cpu_s for client in self._clients)
 
-    def run(self, progress: Callable[[int, float], None], start: Callable[[], float] | None = None) -> bool:
-        """Run the loop to its end and return whether it was interrupted (arguments as in `drive`)."""
+    def run(
+        self,
+        progress: Callable[[int, float], None],
+        start: Callable[[], float] | None = None,
+        counted: Callable[[Seconds], None] = lambda seconds: None,
+    ) -> bool:
+        """Run the loop to its end and return whether it was interrupted (arguments as in `drive`).
+
+        `counted` is called before `progress`, and at the end, with what a process has counted, if the task is watched.
+        """
         zero_s = start() if start else beginning(self._workers)
         for client in self._clients:
             client.send(zero_s)
         thread_group = ThreadGroup([client.listen for client in self._clients], self._stop)
-        return thread_group.wait(
-            lambda: progress(sum(a.requests for a in self._clients), time.perf_counter() - zero_s),
-        )
+
+        def hand_over() -> None:
+            for client in self._clients:
+                while client.counted:
+                    counted(client.counted.popleft())
+
+        def poll() -> None:
+            hand_over()
+            progress(sum(client.requests for client in self._clients), time.perf_counter() - zero_s)
+
+        interrupted = thread_group.wait(poll)
+        hand_over()
+        return interrupted
 
     def _stop(self) -> None:
         for client in self._clients:
@@ -101,6 +121,7 @@ class _ClientProcess:
         self._process, self._link = process, link
         self.pid = process.pid or 0
         self.requests, self.cpu_s = 0, 0.0
+        self.counted: deque[Seconds] = deque()  # filled by the thread that listens
 
     def listen(self) -> None:
         """Listen until the loop of the process has finished."""
@@ -124,7 +145,8 @@ class _ClientProcess:
             if kind == awaited:
                 return value
             if kind == "requests":
-                self.requests = value
+                self.requests, seconds = value
+                self.counted.extend([seconds] if seconds else ())
             elif kind == "refused":
                 raise InputError(value)
             else:
@@ -148,9 +170,10 @@ def _main(job: ReplayTask, part: TracePart, state: LoopState | None, link: Conne
     with contextlib.suppress(EOFError, BrokenPipeError):  # the parent process has ended
         try:
             client = Client(job, access_to(job.target, job.plan.options.data_path), part)
+            counts = SecondCounts(job.plan.trace.op.tolist()) if job.watched else None
 
             def progress(done: int, now_s: float) -> None:
-                link.send(("requests", done))
+                link.send(("requests", (done, counts.take() if counts else None)))
                 if link.poll() and link.recv() == "stop":
                     clock.stopped.set()
 
@@ -158,7 +181,8 @@ def _main(job: ReplayTask, part: TracePart, state: LoopState | None, link: Conne
                 link.send(("ready", None))
                 return float(link.recv())
 
-            records, _ = client.run(clock, progress, state, zero_s)
+            records, _ = client.run(clock, progress, state, zero_s, counts.add if counts else None)
+            link.send(("requests", (len(records), counts.take() if counts else None)))
             link.send(("over", time.process_time() - clock.cpu_zero_s))
             while link.recv() != "hand over":
                 pass

@@ -10,7 +10,7 @@ import ctypes
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from multiprocessing.context import BaseContext
 from typing import Any, NamedTuple, Protocol
@@ -239,6 +239,7 @@ def drive(
     progress: Callable[[int, float], None],
     zero_s: Callable[[], float] | None = None,
     limit_s: float = math.inf,
+    ended: Callable[[Sequence[Record]], None] | None = None,
 ) -> tuple[list[Record], bool]:
     """Run a loop to its end in its own threads; after an interrupt (Ctrl-C), only requests in progress are completed.
 
@@ -247,11 +248,13 @@ def drive(
         progress: called regularly with the number of requests done and the seconds since the start of the loop.
         zero_s: returns the start time (by `time.perf_counter`); called when all threads exist.
         limit_s: a request that takes longer is given up: its thread is left behind, and another one takes its place.
+        ended: called before `progress`, and at the end, with the requests that have ended since the last time.
 
     Returns:
         The requests in the order in which they were taken, and whether the loop was interrupted.
     """
     records: list[Record] = []
+    handed_over = 0
     in_progress: dict[int, tuple[int, Due, float]] = {}  # worker, request and start, by its number
     begin = threading.Event()
 
@@ -270,6 +273,13 @@ def drive(
                 return  # it was given up
             records.append(Record(due, start_s, free_s, outcome.since(clock.zero_s)))
 
+    def hand_over() -> None:
+        nonlocal handed_over
+        if ended is not None:
+            new = records[handed_over:]
+            handed_over += len(new)
+            ended(new)
+
     def poll() -> None:
         for number, (worker, due, start_s) in list(in_progress.items()) if limit_s < math.inf else ():
             now_s = clock.now()
@@ -277,10 +287,12 @@ def drive(
                 response = Response(0, error=f"timed out after {limit_s:g} s")
                 records.append(Record(due, start_s, now_s, RequestOutcome(response, 1, 0)))
                 thread_group.replace(worker, partial(issue_all, worker, now_s))
+        hand_over()
         progress(len(records), clock.now())
 
     thread_group = ThreadGroup([partial(issue_all, worker, 0.0) for worker in range(loop.workers)], clock.stopped.set)
     clock.zero_s = zero_s() if zero_s else beginning(loop.workers)
     begin.set()
     interrupted = thread_group.wait(poll)
+    hand_over()
     return sorted(records, key=lambda record: record.due.number), interrupted

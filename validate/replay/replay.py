@@ -31,6 +31,7 @@ from validate.replay.pinning import Pinning, cores_here, pinned, pinning_of
 from validate.replay.plan import Options, ReplayPlan, plan_of
 from validate.replay.resume import joined, remaining, unissued
 from validate.replay.schedule import run_table, schedule_of
+from validate.replay.seconds import Watch, Watching
 from validate.s3.account import Reached, Target
 from validate.s3.client import ABSENT_KEY, Client, ReplayTask
 
@@ -68,6 +69,7 @@ def replay(
     options: Options | None = None,
     progress: Progress = lambda stage, done, total: None,
     faults: Faults | None = None,
+    watch: Watch | None = None,
 ) -> Run:
     """Issue the requests of a trace on a store, in buckets created for it, or on a mount, in a folder created for it.
 
@@ -83,10 +85,10 @@ def replay(
     plan = plan_of(trace, options or Options())
     access = access_to(target, plan.options.data_path)
     with _buckets(plan, access, target, faults) as (buckets, left):
-        client = Client(ReplayTask(plan, target, buckets.names), access)
+        client = Client(ReplayTask(plan, target, buckets.names, watch is not None), access)
         path = client.paths[0]
         buckets.preload(path, plan.preload, client.payload, lambda done: progress("prepare", done, len(plan.preload)))
-        info, records = _measure(client, progress, faults)
+        info, records = _measure(client, progress, faults, watch)
         after = path.head(buckets.names[plan.buckets[0]], ABSENT_KEY)
     info |= {
         "versions": _versions(path, target, buckets),
@@ -151,6 +153,7 @@ def resume(
     options: Options | None = None,
     progress: Progress = lambda stage, done, total: None,
     faults: Faults | None = None,
+    watch: Watch | None = None,
 ) -> Run:
     """Issue the remaining requests of an interrupted replay of the trace, and return the Run of both parts.
 
@@ -158,15 +161,21 @@ def resume(
         InputError: as in `replay` and `remaining`.
     """
     options = options or Options()
-    return joined(partial, replay(remaining(trace, options, partial), target, options, progress, faults), trace)
+    rest = remaining(trace, options, partial)
+    return joined(partial, replay(rest, target, options, progress, faults, watch), trace)
 
 
-def _measure(client: Client, progress: Progress, faults: Faults | None) -> tuple[dict[str, Any], list[Record]]:
+def _measure(
+    client: Client, progress: Progress, faults: Faults | None, watch: Watch | None
+) -> tuple[dict[str, Any], list[Record]]:
     """Issue the load, and return its facts and the record of each request."""
     plan, target = client.job.plan, client.job.target
     trace, options, limit_s = plan.trace, plan.options, plan.trace.pacing.duration_s
+    watching = None if watch is None else Watching(watch, trace, options.speed)
 
     def report(done: int, now_s: float) -> None:
+        if watching is not None:
+            watching.poll(now_s)
         if trace.pacing.loop == "open" or limit_s is None:
             progress("replay", done, len(trace))
         else:
@@ -198,14 +207,16 @@ def _measure(client: Client, progress: Progress, faults: Faults | None) -> tuple
         if faults is not None:
             stack.callback(faults.end)
         if clients is None:
-            records, aborted = client.run(clock, report, zero_s=zero_s)
+            records, aborted = client.run(clock, report, zero_s=zero_s, ended=watching.counts.add if watching else None)
             before = replace(before, client_s=clock.cpu_zero_s)
         else:
-            aborted = clients.run(report, zero_s)
+            aborted = clients.run(report, zero_s, watching.add if watching else lambda seconds: None)
         after = CpuSample.take(target.server_pids, target.device_pids)
         if clients is not None:
             after = replace(after, client_s=after.client_s + clients.cpu_s)
             records = clients.records()
+    if watching is not None:
+        watching.poll(max((record.end_s for record in records), default=0.0), ended=True)
     return info | {"cpu": cpu_usage(before, after, len(records)), "aborted": aborted}, records
 
 

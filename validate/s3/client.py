@@ -29,11 +29,13 @@ class ReplayTask:
 
     Attributes:
         buckets: the created bucket for each bucket of the trace.
+        watched: whether processes hand over what they count.
     """
 
     plan: ReplayPlan
     target: Target
     buckets: dict[str, str]
+    watched: bool = False
 
 
 class Client:
@@ -74,6 +76,7 @@ class Client:
         progress: Callable[[int, float], None],
         state: LoopState | None = None,
         zero_s: Callable[[], float] | None = None,
+        ended: Callable[[Sequence[Record]], None] | None = None,
     ) -> tuple[list[Record], bool]:
         """Issue the requests of this client's part; arguments and result are those of `drive`."""
         plan = self.job.plan
@@ -90,7 +93,7 @@ class Client:
             )
             try:
                 with _quiet_interpreter():
-                    return drive(loop, clock, attempts, progress, zero_s, plan.given_up_after_s)
+                    return drive(loop, clock, attempts, progress, zero_s, plan.given_up_after_s, ended)
             finally:
                 attempts.close()
 
