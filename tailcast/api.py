@@ -371,13 +371,23 @@ def read_run(folder: AnyPath) -> Result[Run]:
     return Result(run, (), run_answer(run, run_names([Path(folder)])[0]))
 
 
-def compare(
-    a: AnyPath | Result[Run], b: AnyPath | Result[Run], *, tolerance: float = 0.15, seed: int = 0
-) -> Result[Comparison]:
+AnyRun = AnyPath | Run | Result[Run] | Result[Forecast]
+
+
+def _run_of(run: AnyRun) -> Run:
+    value = run.value if isinstance(run, Result) else run
+    if not isinstance(value, Forecast):
+        return value if isinstance(value, Run) else Run.read(Path(value))
+    if value.run is None:
+        raise InputError("a forecast of several replications has no Run of its own; compare those of one run")
+    return value.run
+
+
+def compare(a: AnyRun, b: AnyRun, *, tolerance: float = 0.15, seed: int = 0) -> Result[Comparison]:
     """Compare two Runs quantile by quantile; the table has a row for each operation and measure.
 
     Args:
-        a: a Run, such as a forecast.
+        a: a Run, or the forecast of one run.
         b: the reference.
         tolerance: the relative difference that is allowed.
         seed: of the resamples.
@@ -385,8 +395,8 @@ def compare(
     Raises:
         InputError: there is no Run.
     """
-    runs = [each.value if isinstance(each, Result) else Run.read(Path(each)) for each in (a, b)]
-    folders = [Path(name) if isinstance(each, Result) else Path(each) for each, name in zip((a, b), "ab", strict=True)]
+    runs = [_run_of(each) for each in (a, b)]
+    folders = [Path(each if isinstance(each, str | Path) else name) for each, name in zip((a, b), "ab", strict=True)]
     found = compared(runs[0], runs[1], tolerance=tolerance, seed=seed)
     return Result(found, (), comparison_answer(found, list(zip(run_names(folders), runs, strict=True))))
 

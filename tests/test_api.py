@@ -66,11 +66,19 @@ def test_tables(spec: tailcast.Spec) -> None:
     assert set(lost["window"]) == {"before", "during", "after"} and lost["healthy_latency_p99_s"].is_finite().any()
 
 
+def test_forecasts_are_compared(spec: tailcast.Spec) -> None:
+    one, several = tailcast.simulate(spec), tailcast.simulate(spec, replications=2)
+    assert tailcast.compare(one, one.value.run).value.verdict == "agree"
+    with pytest.raises(tailcast.InputError, match="several replications"):
+        tailcast.compare(several, one)
+
+
 def test_runs(tmp_path: Path) -> None:
     run = tailcast.read_run(str(RECORDED))
     assert len(run.to_pandas()) == len(run.value) == run.to_polars().height
-    same = tailcast.compare(RECORDED, run)
-    assert same.value.verdict == "agree" and same.to_polars()["log_ratio"].abs().max() == 0
+    for each in (run, run.value):
+        same = tailcast.compare(RECORDED, each)
+        assert same.value.verdict == "agree" and same.to_polars()["log_ratio"].abs().max() == 0
     assert run.write_page(tmp_path / "run.html").stat().st_size < 1_500_000
     light = sorted((ROOT / "examples/recorded").glob("*-c1"))[:1]
     profile = tailcast.calibrate(MINIO, light, anyway=True, out=tmp_path / "mine.yaml")
