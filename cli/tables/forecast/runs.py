@@ -181,7 +181,7 @@ def replications_grid(summary: Summary, precision: PrecisionVerdict | None = Non
         for name in _LATENCIES:
             write = partial(_marked, name, figures.few)
             rows.append([op, LABELS[name], *_estimate(figures.latency_s[name], seconds, write)])
-    title = f"{summary.replications} replications"
+    title = "1 replication" if summary.replications == 1 else f"{summary.replications} replications"
     if precision is not None:
         widest = f"{precision.widest * 100:.1f}%" if math.isfinite(precision.widest) else "unknown"
         reached = "reached" if precision.reached else "not reached"
