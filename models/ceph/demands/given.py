@@ -35,6 +35,7 @@ def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
     has_reads, has_writes = set(worked(ops)) - changing, set(ops) & changing
     works_itself = bool(spec.faults or spec.background.loads)  # recovery, for one, writes
     parts = spec.host_groups.values()
+    is_placed = bool(spec.pools.osd_pgs or spec.pools.osd_primaries)
     disks = any(part.device.rotational for part in parts)
     without_effect = {
         "gateways": not spec.access.via_gateways,
@@ -48,6 +49,8 @@ def unused(spec: CephSpec, ops: Collection[Op]) -> list[str]:
         **_of_groups(spec),
         "gateways.cache": not spec.gateways.cache.present,
         "gateways.key_request": not spec.gateways.sse,
+        "pools.balancer": is_placed,
+        "pools.upmap_max_deviation": is_placed or spec.upmap_max_deviation is None,
         "osd.read_depth": not disks,
         "osd.random_write_fraction": not (disks and has_writes),
         "osd.contention": all(

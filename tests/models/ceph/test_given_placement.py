@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from models.ceph.cluster.placement_rows import PlacementRows
+from models.ceph.demands.given import unused
 from models.ceph.doubts import doubts
 from models.ceph.mechanisms.crush import NO_OSD
 from models.ceph.mechanisms.given_placement import targets
@@ -162,3 +163,12 @@ def test_init_takes_acting_sets_before_the_numbers_of_all_pools(tmp_path: Path) 
     assert spec.pools.osd_pgs == (8, 8, 8, 8, 16, 0) and spec.pools.osd_primaries == (0, 0, 8, 8, 0, 0)
     assert spec.pools.pg_num == 16
     assert counts(PlacementRows(spec).data())[:6].tolist() == [8, 8, 8, 8, 16, 0]
+
+
+def test_the_balancer_has_no_effect_on_given_placement():
+    paths = {"pools.balancer", "pools.upmap_max_deviation"}
+    assert paths <= set(unused(mixed(), ["GET"]))
+    assert not paths & set(unused(mixed(osd_pgs=[], osd_primaries=[]), ["GET"]))
+    assert paths & set(unused(mixed(osd_pgs=[], osd_primaries=[], balancer=False), ["GET"])) == {
+        "pools.upmap_max_deviation"
+    }
