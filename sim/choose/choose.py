@@ -2,8 +2,8 @@
 
 The table has the figures of each store with its values as assumed. For the best of them, values that are not known are
 drawn from their ranges: where two stores have the same unknown, such as a drive's times, draw k has the same value in
-both, so that their difference is more certain than their figures. One value at a time at both ends of its range then
-shows which measurement would decide between the first two.
+both, so that their difference is more certain than their figures. The model of each store deviates by itself. One value
+at a time at both ends of its range then shows which measurement would decide between the first two.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from models.site.replacements import replacement
 from sim.analysis.main_assumptions import main_unknowns
 from sim.capacity.growth import likely
 from sim.choose.candidates import Candidate, Excluded, Wanted, candidate_of, stores_to_compare
-from sim.choose.figures import PRECISION, Figures, faults_of_failures, figures_of, most_ops
+from sim.choose.figures import PRECISION, Figures, deviating, faults_of_failures, figures_of, most_ops
 from sim.choose.hardware import HardwareFile
+from sim.experiments.discrepancy import deviations
 from sim.experiments.probability import band_of, score_interval
 from sim.experiments.sweep import first_trace
 from sim.parallel.worker_map import WorkerMap
@@ -284,9 +285,10 @@ class _Draw:
         candidate, faults, draw = drawn
         try:
             spec = candidate.described.uncertain.drawn(draw, self.draws, self.seed)
-            return figures_of(spec, faults, self.slos, seed_of(self.seed, draw), quick=True)
+            found = figures_of(spec, faults, self.slos, seed_of(self.seed, draw), quick=True)
         except InputError:
             return None
+        return deviating(found, deviations(self.draws, self.seed, candidate.store)[draw])
 
 
 @dataclass(frozen=True)

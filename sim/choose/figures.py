@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from models.basis.described import DescribedSpec
 from models.store import Spec, spec_of, store_of
+from sim.experiments.discrepancy import Deviation
 from sim.experiments.failing import evaluated
 from sim.experiments.failure_kinds import Failure
 from sim.experiments.measures import ERRORS, Measures
@@ -101,6 +102,24 @@ def figures_of(
     return Figures(
         most_ops(spec, slos, seed, limit), limit.mean_ops, limit.station, _situation(spec, slos, seed, limit), failing
     )
+
+
+def deviating(figures: Figures, deviation: Deviation) -> Figures:
+    """Return the figures of a draw with the deviation of its model: latencies, and the greatest rate inversely."""
+    return replace(
+        figures,
+        most_ops=figures.most_ops / deviation.level,
+        healthy=_deviating(figures.healthy, deviation),
+        failing={kind: _deviating(each, deviation) for kind, each in figures.failing.items()},
+    )
+
+
+def _deviating(situation: Situation, deviation: Deviation) -> Situation:
+    ops = {
+        op: replace(each, p50_s=each.p50_s * deviation.factor(0.5), p99_s=each.p99_s * deviation.factor(0.99))
+        for op, each in situation.ops.items()
+    }
+    return replace(situation, ops=ops)
 
 
 def faults_of_failures(described: DescribedSpec) -> dict[str, tuple[Any, ...] | str]:

@@ -77,10 +77,16 @@ class Deviation:
         return found
 
 
-def deviations(draws: int, seed: int) -> list[Deviation]:
-    """Return the deviation of each draw; together they are a Latin hypercube."""
+def deviations(draws: int, seed: int, model: str = "") -> list[Deviation]:
+    """Return the deviation of each draw; together they are a Latin hypercube.
+
+    Args:
+        draws: their number.
+        seed: of all draws.
+        model: name of the model where several are compared, each of which deviates by itself.
+    """
     level, tail = (
-        np.exp(scale * scipy.special.ndtri(drawn_fractions(f"model discrepancy/{name}", draws, seed)))
+        np.exp(scale * scipy.special.ndtri(drawn_fractions(f"model discrepancy/{model}/{name}", draws, seed)))
         for name, scale in (("level", LEVEL), ("tail", TAIL))
     )
     return [Deviation(*pair) for pair in zip(level.tolist(), tail.tolist(), strict=True)]

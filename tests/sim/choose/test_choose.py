@@ -20,8 +20,9 @@ from sim.choose.choose import (
     choose,
     figures_by_name,
 )
-from sim.choose.figures import Figures, Situation, faults_of_failures, figures_of, most_ops
+from sim.choose.figures import Figures, OpFigures, Situation, deviating, faults_of_failures, figures_of, most_ops
 from sim.choose.hardware import read_hardware
+from sim.experiments.discrepancy import Deviation, deviations
 from sim.experiments.sweep import first_trace
 from sim.json_form import to_json
 from sim.replication.slo import Slo
@@ -131,3 +132,12 @@ def test_a_fork_with_the_same_figures_is_not_ranked_by_itself(wanted, minio):
 def test_an_objective_needs_requests(wanted):
     with pytest.raises(InputError, match=r"objectives: LIST.p99<1s: the workload has no LIST"):
         choose(wanted, [Slo("LIST.p99<1s", "LIST", "p99", 1.0)], progress=silent)
+
+
+def test_the_model_of_each_store_deviates_by_itself():
+    assert deviations(20, 1, "minio") == deviations(20, 1, "minio") != deviations(20, 1, "ceph")
+    situation = Situation({"GET": OpFigures(1e-3, 4e-3, 0.0)}, True)
+    found = deviating(Figures(1100.0, 1200.0, "drive", situation, {"host": situation}), Deviation(1.1, 1.5))
+    assert found.most_ops == pytest.approx(1000) and found.saturation_ops == 1200
+    for each in (found.healthy, found.failing["host"]):
+        assert (each.ops["GET"].p50_s, each.ops["GET"].p99_s) == pytest.approx((1.1e-3, 6.6e-3))
