@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -55,6 +56,9 @@ _CHANCE, _MOST_CHANCE = 0.03, 0.05
 first; of one with more than the second, a rate 10 % higher or lower tells nothing."""
 _SETTLED = 0.4  # fraction of the time after which is counted
 _NOISE = 3.0  # standard errors
+_GROWS_FROM, _PARTS, _GROWN = 0.2, 5, 1.5
+"""Fraction of the time of arrivals after which requests in flight are counted, in how many parts, and the least ratio
+of the last to the first: at a constant rate above that at saturation it is 3 at most."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +229,7 @@ def _at(subject: Subject, factor: float, most_ops: float) -> list[str]:
         limit = _SERVED if factor < 1 or operations == lengths[-1] else _LEAST_SERVED
         is_served = served > limit and lost < _LOST
         if is_served and factor > 1 and operations == lengths[-1]:
-            is_served = not is_full(run, subject)
+            is_served = not (is_full(run, subject) or is_growing(run))
         if is_served != (factor < 1):
             found.append(f"{served:.3f} of {factor:g} x {most_ops:.5g} op/s served, {lost:.1%} more fail than usually"
                          f" ({operations} requests)")  # fmt: skip
@@ -269,6 +273,17 @@ def is_full(run: Run, subject: Subject) -> bool:
     some, as requests that wait for tokens do not finish their work sooner.
     """
     return busiest(run, subject.capacity.bent - subject.pools) >= FULL
+
+
+def is_growing(run: Run) -> bool:
+    """Whether ever more requests are in flight, though almost all are served.
+
+    Such as those of a few full hard disks, whose utilisation does not tell: requests wait there ever longer.
+    """
+    arrival_s, end_s = run.column("arrival_s"), run.column("end_s")
+    edges_s = np.linspace(_GROWS_FROM, 1.0, _PARTS + 1) * float(arrival_s.max())
+    spent_s = [(np.clip(end_s, a, b) - np.clip(arrival_s, a, b)).sum() for a, b in pairwise(edges_s)]
+    return bool((np.diff(spent_s) > 0).all()) and spent_s[-1] > _GROWN * spent_s[0]
 
 
 def of_bounds(subject: Subject) -> list[str]:
@@ -489,14 +504,21 @@ MOVES_WORK = (("hosts", "count"), ("drives", "count"), ("hosts", "drives"), ("ga
 coordinates a request, or a request has more of them. Only the rate at saturation is compared."""
 
 
+GATEWAY_CORES = (("gateways", "count"), ("gateways", "cores"))
+"""More of these are more cores of gateways."""
+
+
 def is_compared(subject: Subject, path: tuple[str, str]) -> bool:
     """Whether the rate at saturation with twice as much of a part must not be lower.
 
     It may be with more hosts or drives if a request then takes more work: calls of other hosts where all was local or
     a single host has all requests, wider erasure sets; or if chance places objects anew, of which there are few places.
+    And it may be if the same hosts divide their cores otherwise: collocated gateways of Ceph take theirs from the OSDs.
     """
     data = subject.random.data
     hosts, section = data.get("hosts") or {}, data[path[0]]
+    if data["store"] == "ceph" and path in GATEWAY_CORES and takes_cores_of_osds(section or {}):
+        return False
     if path not in MOVES_WORK:
         return True
     is_alone = path == ("hosts", "count") and hosts.get("count", 1) == 1
@@ -506,6 +528,13 @@ def is_compared(subject: Subject, path: tuple[str, str]) -> bool:
     is_wider = data["store"] == "minio" and (data.get("erasure") or {}).get("set_size") is None
     goes_elsewhere = data.get("balance") == "single" or section is None
     return not (is_alone or has_few_places or has_few_keys or is_wider or goes_elsewhere)
+
+
+def takes_cores_of_osds(gateways: Mapping) -> bool:
+    """Whether gateways of Ceph have cores of the hosts of OSDs alone."""
+    cores = gateways.get("cores")
+    is_shared = cores == "shared" or (isinstance(cores, dict) and bool(cores.get("shared")))
+    return bool(gateways.get("collocated")) and not is_shared
 
 
 def more_hardware(subject: Subject) -> Iterator[tuple[tuple[str, str], RandomSpec]]:

@@ -13,9 +13,11 @@ from functools import lru_cache
 
 import pytest
 
-from tests.contradictions import PROPERTIES, Subject, has_rare_work, is_excluded
+from sim.simulate import simulate
+from tests.contradictions import GATEWAY_CORES, PROPERTIES, Subject, has_rare_work, is_compared, is_excluded, is_growing
 from tests.profiles import NIGHTLY
 from tests.random_specs import PACING, Mapping, RandomSpec, examples, random_spec
+from traces.workload.generate import generate
 
 COUNT = int(os.environ.get("TAILCAST_SPECS", 3_000 if NIGHTLY else 200))
 LONG = (80, 117)
@@ -119,3 +121,22 @@ def test_runs_in_which_few_requests_are_most_of_the_work_tell_nothing() -> None:
     )
     assert has_rare_work(rare) and not has_rare_work(usual)
     assert rare.chance(24_000) == pytest.approx(1 / math.sqrt(24_000 * 0.00146), rel=0.05)
+
+
+def test_ever_more_requests_at_a_few_full_disks_are_seen() -> None:
+    """Of 96 disks that reorder, a few with volumes that are written are full: 99.6 % of the requests are served."""
+    subject = Subject(made("seaweedfs/cluster.yaml", drives={"count": 16, "preset": "hdd-7k2"}))
+    assert subject.capacity_ops is not None
+    growing = []
+    for factor in (0.85, 1.15):
+        spec = subject.open_loop(factor * subject.capacity_ops, 48_000)
+        growing.append(is_growing(simulate(spec, generate(spec.workload, 1), seed=1)))
+    assert growing == [False, True]
+
+
+@pytest.mark.parametrize(("cores", "compared"), [(22, False), ("shared", True)])
+def test_collocated_gateways_are_no_more_hardware(cores: int | str, compared: bool) -> None:
+    """Twice as many on the same hosts take cores from the OSDs there, unless both use the same cores."""
+    gateways = {**dict(examples())["ceph/nvme-squid.yaml"]["gateways"], "cores": cores}
+    subject = Subject(made("ceph/nvme-squid.yaml", gateways=gateways))
+    assert [is_compared(subject, path) for path in GATEWAY_CORES] == [compared, compared]
