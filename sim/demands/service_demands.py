@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -16,6 +16,7 @@ from models.network.route import Route, Visit
 from models.network.station import Bound, Member
 from sim.demands.certainty import are_hedged, are_sure, is_done, is_hedged, lasting_pools, may_refuse, repeated
 from sim.demands.changed_networks import with_all_visits, with_service_demands
+from sim.demands.key_odds import KeyOdds
 from sim.demands.lineage import Lineage, Weights, family_s, flattened, parents_first
 from sim.demands.no_contention import Hold, held_s, holds_of, limited_mean, path_s
 from sim.demands.station_work import StationWork
@@ -145,11 +146,14 @@ def mean_demands(
 class MeanDemands:
     """The expected demands of some requests, with other keys and clients, of which the service demands are drawn once.
 
-    Arguments are those of `mean_demands`.
+    Arguments are those of `mean_demands`. `key_odds`: the other keys of some routes.
     """
 
-    def __init__(self, network: Network, requests: Requests, settled: bool):
+    def __init__(
+        self, network: Network, requests: Requests, settled: bool, key_odds: Mapping[int, KeyOdds] | None = None
+    ):
         self._network, self._requests, self._settled = network, requests, settled
+        self._key_odds = key_odds or {}
         self._chunks = _mean_chunks(network, requests)
         self._sums: DemandSums | None = None
 
@@ -168,7 +172,7 @@ class MeanDemands:
     def _of(self, any_keys: Collection[int], even_clients: bool) -> DemandSums:
         network, requests = self._network, self._requests
         routes, background = np.unique(requests.route).tolist(), bool(requests.background)
-        return DemandSums(network, routes, background, True, any_keys, self._settled, even_clients)
+        return DemandSums(network, routes, background, True, any_keys, self._settled, even_clients, self._key_odds)
 
 
 def _mean_chunks(network: Network, requests: Requests) -> _Chunks:
@@ -200,12 +204,13 @@ class DemandSums:
     def __init__(
         self, network: Network, routes: list[int], background: bool, expected: bool,
         any_keys: Collection[int] = (), settled: bool = False, even_clients: bool = False,
+        key_odds: Mapping[int, KeyOdds] | None = None,
     ):  # fmt: skip
         feature = uncounted_feature(network)
         if feature is not None:
             raise InputError(f"analysis without simulation does not support {feature}")
         self.network, self.routes, self.background, self.expected = network, routes, background, expected
-        self.order = parents_first(network)
+        self.order, self._key_odds = parents_first(network), key_odds
         self.places = self._places(any_keys, even_clients)
         self.work = StationWork(network, self.places, background)
         shape = (len(network.routes), len(self.places))
@@ -224,7 +229,8 @@ class DemandSums:
 
     def _places(self, any_keys: Collection[int], even_clients: bool) -> Places:
         own = set(any_keys).union(set(self.network.with_sub_requests(any_keys)).difference(self.routes))
-        return Places(self.network, self.network.with_sub_requests(self.routes), self.expected, own, even_clients)
+        routes = self.network.with_sub_requests(self.routes)
+        return Places(self.network, routes, self.expected, own, even_clients, self._key_odds)
 
     def is_of(self, any_keys: Collection[int], even_clients: bool) -> bool:
         """Whether the sums are those with these keys and clients."""

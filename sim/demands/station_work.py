@@ -125,6 +125,9 @@ class StationWork:
     def errors_s(self, held_s: Floats, held_square_s2: Floats, count: float) -> Floats:
         """Return the standard errors of the lower bounds of `totals_s`, shape (resources,), if requests are random.
 
+        They are those of the differences between stations: work that is distributed among stations by known fractions
+        is more or less at all of them by chance, and has none.
+
         Args:
             held_s, held_square_s2: holding times of tokens, and sums of their squares; shape (places,).
             count: number of requests.
@@ -132,6 +135,7 @@ class StationWork:
         total_s = np.where(self.holds, held_s, self.least_s)
         square_s2 = np.where(self.holds, held_square_s2, self.least_square_s2)
         error_s = np.sqrt(np.maximum(square_s2 - total_s**2 / max(count, 1), 0.0)) / self.places.fastest
+        error_s[self.places.stations :][self.places.known_fraction] = 0.0
         return self.places.certain(error_s)
 
     def totals_s(self, held_s: Floats) -> tuple[Floats, Floats]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from models.network.network import Network
 from models.network.route import Route
 from models.network.scenario import Action, ActionKind, first_speeds
 from models.network.station import NOWHERE, Bound, Choice, Member
+from sim.demands.key_odds import KeyOdds
 
 Floats = NDArray[np.float64]
 
@@ -194,7 +195,7 @@ class Places:
 
     def __init__(
         self, network: Network, routes: Iterable[int], expected: bool,
-        any_keys: Collection[int] = (), even_clients: bool = False,
+        any_keys: Collection[int] = (), even_clients: bool = False, key_odds: Mapping[int, KeyOdds] | None = None,
     ):  # fmt: skip
         """Number the places.
 
@@ -202,15 +203,18 @@ class Places:
             network: the network.
             routes: those requested.
             expected: whether fractions are expectations, not those of one run.
-            any_keys: routes whose keys select all rows of placement tables equally often in expectation.
+            any_keys: routes whose keys select all rows of placement tables equally often in expectation, or as often as
+                those of `key_odds`.
             even_clients: whether all client machines issue equally many requests, as in an open loop.
+            key_odds: the keys of some routes; None: of none.
         """
+        self._key_odds = key_odds or {}
         self._even_clients = even_clients
         self.network, self.expected, self.stations = network, expected, len(network.stations)
         self.columns: Floats = np.empty((0, self.stations))
         self.known_fraction: NDArray[np.bool_] = np.empty(0, bool)
         self._place: dict[tuple[Bound, bool], int] = {}
-        self._spread: dict[Member, int] = {}
+        self._spread: dict[tuple[KeyOdds | None, Member], int] = {}
         self._add_spread(any_keys)
         self._any_keys, self.tabled = frozenset(any_keys), len(self.columns)
         for k in routes:
@@ -243,18 +247,19 @@ class Places:
 
     def _add_spread(self, routes: Collection[int]) -> None:
         """Add the columns of placement tables whose stations are equal, but for those that stand for no visit."""
-        visits = (visit.station for k in routes for visit in self.network.routes[k].visits)
-        members = dict.fromkeys(place for place in visits if isinstance(place, Member))
+        visits = ((self._key_odds.get(k), visit.station) for k in routes for visit in self.network.routes[k].visits)
+        members = dict.fromkeys((odds, place) for odds, place in visits if isinstance(place, Member))
         if not members:
             return
         kind, absent = self.network.once(_kinds)
         changed = targets(self.network, ActionKind.SPEED)
         fractions: list[Floats] = []
-        for member in members:
-            fraction = np.where(absent, 0.0, stations_by_visits(self.network, member))
+        for odds, member in members:
+            of_keys = stations_by_visits(self.network, member) if odds is None else odds.fraction(self.network, member)
+            fraction = np.where(absent, 0.0, of_keys)
             used = np.flatnonzero(fraction)
             if len(used) and (kind[used] == kind[used[0]]).all() and not changed.intersection(used.tolist()):
-                self._spread[member] = self.stations + len(fractions)
+                self._spread[odds, member] = self.stations + len(fractions)
                 fractions.append(fraction)
         self.columns = np.array(fractions).reshape(-1, self.stations)
         self.known_fraction = np.ones(len(fractions), bool)
@@ -263,10 +268,10 @@ class Places:
         """Return the places of route k's visits, shape (requests, visits), with the columns of `any_keys`."""
         if k not in self._any_keys:
             return place
-        spread = place.copy()
+        spread, odds = place.copy(), self._key_odds.get(k)
         for v, visit in enumerate(self.network.routes[k].visits):
-            if isinstance(visit.station, Member) and visit.station in self._spread:
-                spread[:, v] = self._spread[visit.station]
+            if isinstance(visit.station, Member) and (odds, visit.station) in self._spread:
+                spread[:, v] = self._spread[odds, visit.station]
         return spread
 
     def _has_known_fraction(self, route: Route, bound: Bound) -> bool:

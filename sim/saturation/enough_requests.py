@@ -13,6 +13,7 @@ from traces.errors import InputError
 from traces.trace import Trace
 from traces.workload.kept_traces import generated
 from traces.workload.keys import WriteOnceReadOnce
+from traces.workload.reuse import ReuseKeys
 
 LEAST = 50_000
 """Number of requests from which those of a trace are enough: the standard error of the number of a kind with a fraction
@@ -22,9 +23,12 @@ _FEW = 20  # requests of which the store's own work is found
 
 
 def with_enough_requests(spec: Spec, trace: Trace, at_load: bool = False) -> Trace:
-    """Return a trace that the workload of a spec generated, or of less than `LEAST` requests a longer one.
+    """Return a trace of `LEAST` requests of the workload of a spec, given one that it generated.
 
-    Faults and the store's own work have their times in the run at hand, so with these there are more requests in the
+    It is the same for any length and seed, so what follows from it does not depend on these. Where the order of all
+    requests decides, as which objects caches hold, a longer trace is returned.
+
+    Faults and the store's own work have their times in the run at hand, so with these there are as many requests in the
     same time, as an open loop. If that is not known, as of a closed loop without a duration, or if there are phases or
     groups of clients, the trace is returned. If caches fill first, they need the time that more requests take, and own
     work that lasts throughout is the same then.
@@ -35,7 +39,9 @@ def with_enough_requests(spec: Spec, trace: Trace, at_load: bool = False) -> Tra
         at_load: whether the rate has to be that of the trace, too.
     """
     workload = spec.workload
-    if workload.groups or isinstance(workload.keys, WriteOnceReadOnce) or not len(trace) or len(trace) >= LEAST:
+    if workload.groups or isinstance(workload.keys, WriteOnceReadOnce) or not len(trace):
+        return trace
+    if len(trace) >= LEAST and (isinstance(workload.keys, ReuseKeys) or warms(spec)):
         return trace
     is_timed = bool(faults_of(spec)) or (not warms(spec) and _has_work(spec, trace))
     if is_timed and (at_load or not _length_s(trace) or trace.phase.any()):
@@ -43,7 +49,8 @@ def with_enough_requests(spec: Spec, trace: Trace, at_load: bool = False) -> Tra
     for count in (LEAST, _ALSO):
         ends = {"operations": count, **({"duration": None} if workload.rate is not None else {})}
         try:
-            longer = trace if count <= len(trace) else generated(workload.model_copy(update=ends), 0)
+            is_enough = count == _ALSO <= len(trace)
+            longer = trace if is_enough else generated(workload.model_copy(update=ends), 0)
         except InputError:  # such as more operations than there are keys to delete
             continue
         return _in_time_of(trace, longer) if is_timed else longer

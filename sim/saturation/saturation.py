@@ -22,11 +22,13 @@ from models.shared.faults import fault_times
 from models.shared.work import WORKERS
 from models.store import Spec, before, compile_spec, faults_of, warms
 from sim.demands.chance import are_keys_even, without_chance
+from sim.demands.key_odds import odds_of_routes
 from sim.demands.request_work import settling_of, work_s
 from sim.demands.run_end import compile_until_end, latest_end_s
 from sim.demands.service_demands import Demands, LeastDemands, MeanDemands
 from sim.engine.outcome import Floats
 from sim.saturation.even_sample import Kinds
+from sim.saturation.key_census import census_of
 from sim.saturation.network_stretches import WHOLE, Stretch, background_servers, has_lasting_workers, stretches_of
 from sim.saturation.stable_rate import RateLimit, pools_of, repeats, tried
 from sim.saturation.warm import Warm, bound_of, warm_at_saturation
@@ -157,12 +159,15 @@ def demands_at_load(spec: Spec, trace: Trace) -> tuple[Network, Requests, Demand
     network, requests = compile_until_end(spec, trace)
     if warms(spec):
         requests = requests.after(settling_of(work_s(network, requests)).first)
-    return network, requests, Mix(network, requests).demands()
+    census = census_of(spec, network, latest_end_s(spec, trace))
+    return network, requests, Mix(network, requests, census).demands()
 
 
 def mix_at_saturation(spec: Spec, trace: Trace) -> Mix:
     """Return the same for queues as deep as they get, and some of the requests of a long trace; raises the same."""
-    return Mix(*compile_spec(spec, _shortened(spec, trace), latest_end_s(spec, trace), saturated=True))
+    end_s = latest_end_s(spec, trace)
+    network, requests = compile_spec(spec, _shortened(spec, trace), end_s, saturated=True)
+    return Mix(network, requests, census_of(spec, network, end_s))
 
 
 def saturation_ops(demands: LeastDemands) -> Floats:
@@ -185,11 +190,13 @@ class Mix:
         network, requests: as compiled.
     """
 
-    def __init__(self, network: Network, requests: Requests):
+    def __init__(self, network: Network, requests: Requests, census: Requests | None = None):
+        """`census`: requests with each key as often as in the long run; None: how often is not known."""
         self.network, self.requests = network, requests
         self._routes = np.unique(requests.route).tolist()
-        self._even = [k for k in self._routes if are_keys_even(network, requests, k)]
-        self._mean = MeanDemands(network, _sampled(network, requests), settled=True)
+        odds = {} if census is None else odds_of_routes(network, requests, census)
+        self._even = [k for k in self._routes if k in odds or are_keys_even(network, requests, k)]
+        self._mean = MeanDemands(network, _sampled(network, requests), settled=True, key_odds=odds)
 
     def demands(self) -> Demands:
         """Return the demands."""

@@ -36,8 +36,11 @@ class UniformKeys(Strict):
 
     def choose(self, seed: int, count: int) -> Indices:
         """Draw the keys of the first `count` requests, shape (count,)."""
-        chosen: Indices = (_draws(seed, count) * self.count).astype(np.int64)
-        return chosen
+        return self.quantile(_draws(seed, count))
+
+    def quantile(self, u: Floats) -> Indices:
+        """Return the keys at these cumulated probabilities, same shape."""
+        return (u * self.count).astype(np.int64)
 
 
 class ZipfKeys(Strict):
@@ -58,16 +61,17 @@ class ZipfKeys(Strict):
         Inverse CDF. Beyond the head, the sum of k^-s is replaced by its midpoint integral, with a relative error of
         order 1 / head^2.
         """
-        keys = self._popular(seed, count)
+        keys = self.quantile(_draws(seed, count))
         if self.one_hit:
             once = np.flatnonzero(uniforms(seed, stream_id("workload/keys/once"), 0, count) < self.one_hit)
             keys[once] = self.count + _ONCE + once
         return keys
 
-    def _popular(self, seed: int, count: int) -> Indices:
+    def quantile(self, u: Floats) -> Indices:
+        """Return the keys at these cumulated probabilities of those that are not one-hit keys, same shape."""
         ranks = np.arange(1, min(self.count, _HEAD) + 1, dtype=np.float64)
         head = np.cumsum(ranks**-self.exponent)
-        weight = _draws(seed, count) * (head[-1] + self._tail(len(head)))
+        weight = u * (head[-1] + self._tail(len(head)))
         chosen = np.searchsorted(head, weight).astype(np.int64)
         beyond = chosen == len(head)
         chosen[beyond] = self._tail_rank(len(head), weight[beyond] - head[-1])
@@ -98,6 +102,10 @@ class SequentialKeys(Strict):
     def choose(self, seed: int, count: int) -> Indices:
         """Return the keys of the first `count` requests, shape (count,)."""
         return np.arange(count, dtype=np.int64) % self.count
+
+    def quantile(self, u: Floats) -> Indices:
+        """Return the keys at these cumulated fractions of the requests, same shape."""
+        return (u * self.count).astype(np.int64)
 
 
 class WriteOnceReadOnce(Strict):
