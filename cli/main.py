@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for them reads what every package says of itself
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # matrices are small, and its threads cost 0.1 s of CPU at the start
 
 _INTERRUPTED = "tailcast: interrupted"

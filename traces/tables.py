@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from traces.errors import InputError
@@ -225,11 +224,15 @@ def metadata_of(table: pa.Table) -> dict[str, Any]:
 
 def write_parquet(table: pa.Table, path: Path) -> None:
     """Write a table as a parquet file with a checksum of each page."""
+    import pyarrow.parquet as pq  # loads file systems and ssl, which commands without files do without
+
     pq.write_table(table, path, compression="zstd", write_page_checksum=True)
 
 
-def parquet_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+def parquet_writer(path: Path, schema: pa.Schema) -> Any:
     """Return a writer of a parquet file with a checksum of each page, a context manager that closes it."""
+    import pyarrow.parquet as pq
+
     return pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True)
 
 
@@ -239,6 +242,8 @@ def read_parquet(path: Path) -> pa.Table:
     Raises:
         InputError: the file is missing, is not parquet, or has a page whose checksum is wrong.
     """
+    import pyarrow.parquet as pq
+
     try:
         return pq.read_table(path, page_checksum_verification=True)
     except FileNotFoundError as error:

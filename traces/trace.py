@@ -133,7 +133,7 @@ class Trace:
         op = codes(table.column("op"), OPS)
         require(op >= 0, source, "op", f"allowed are {', '.join(OPS)}", table.column("op"))
         for column in ("size_bytes", "range_start_bytes", "range_bytes", "phase"):
-            numbers = table.column(column).fill_null(0).to_numpy()
+            numbers = _known_numbers(table.column(column))
             require(numbers >= 0, source, column, "it must be at least 0", table.column(column))
         phase = table.column("phase").to_numpy()
         ascending = np.concatenate([[True], np.diff(phase) >= 0]) if len(phase) else np.empty(0, bool)
@@ -266,6 +266,15 @@ class Trace:
                     f"{path}: is a table of figures ({results}), not requests; a trace is needed"
                 ) from error
             raise
+
+
+def _known_numbers(column: pa.ChunkedArray) -> NDArray[Any]:
+    """Return the numbers of a column, 0 for nulls; of one of nulls alone none."""
+    if column.null_count == len(column):
+        return np.empty(0, np.int64)
+    # `fill_null` loads pyarrow's functions, which take longer than reading a spec.
+    numbers: NDArray[Any] = (column.fill_null(0) if column.null_count else column).to_numpy()
+    return numbers
 
 
 def with_optional(schema: pa.Schema, names: Collection[str]) -> pa.Schema:

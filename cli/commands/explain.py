@@ -12,13 +12,14 @@ from traces.errors import InputError
 
 
 def command(
-    path: Annotated[
-        str,
+    asked: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="[PATH]",
-            help="Path of a field such as hosts.cpu.GET, or its end; without one, the sections of a spec are listed.",
+            metavar="[STORE] [PATH]",
+            help="Name of a store, for its fields only; path of a field such as hosts.cpu.GET, or its end. Without a "
+            "path, the sections of a spec are listed.",
         ),
-    ] = "",
+    ] = None,
     store: Annotated[
         str | None,
         typer.Option("--store", metavar="NAME|SPEC.yaml", help="Store, or a spec of it (default: all stores)."),
@@ -27,7 +28,7 @@ def command(
 ) -> None:
     """Explain a field of a spec: meaning, unit, default and its source, allowed and plausible values.
 
-    Example: tailcast explain network.latency
+    Example: tailcast explain minio drives.count
     """
     from cli.present import Answer, Outputs, present
     from cli.tables.spec.explained import explained_lines
@@ -36,6 +37,12 @@ def command(
     from models.store import load_spec, names, spec_class
     from traces.spec.suggestions import did_you_mean
 
+    words = list(asked or ())
+    if store is None and words and words[0] in names():
+        store = words.pop(0)
+    if len(words) > 1:
+        raise InputError(f"{' '.join(words)}: one path is needed, after a store ({', '.join(names())}) or not")
+    path = words[0] if words else ""
     forms: dict[str, Form] = {}
     if store is None:
         forms = {name: spec_class(name) for name in names()}

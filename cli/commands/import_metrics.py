@@ -101,8 +101,8 @@ def command(
 
     Example: tailcast import-metrics site.yaml --url http://prometheus:9090 --last 1h --workload hour.yaml
     """
+    from cli.answers.fitted import write_workload
     from cli.answers.metrics import metrics_answer
-    from cli.commands.trace_fit import write_workload
     from cli.figures.figure_files import PageFiles
     from cli.made import Made
     from cli.outputs import check_file_output

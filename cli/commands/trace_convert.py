@@ -7,11 +7,9 @@ from typing import Annotated
 
 import typer
 
-from cli.commands.trace_fit import workload_text, write_workload
 from cli.common import print_json, say, stdout
 from cli.options import ForceOption, JsonOption, OutOption, SetOption
 from cli.outputs import check_file_output
-from traces.benchmarks.convert import convert
 
 
 def command(
@@ -38,6 +36,9 @@ def command(
 
     Example: tailcast trace convert examples/cosbench.xml -o workload.yaml
     """
+    from cli.answers.fitted import workload_text, write_workload
+    from traces.benchmarks.convert import convert
+
     check_file_output(out, force)
     found = convert(definition, part, tuple(assignments or ()))
     title = f"From {definition.name}, a definition of {found.tool}: {found.part}."

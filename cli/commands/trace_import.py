@@ -10,7 +10,6 @@ import typer
 from cli.common import print_json, print_lines, progress
 from cli.options import JsonOption, SeedOption
 from cli.outputs import check_file_output, check_run_output
-from cli.tables.measured.imported import import_lines
 from traces.errors import InputError
 from traces.logs.columns import Columns
 
@@ -91,6 +90,7 @@ def command(
 
     Example: tailcast trace import access.log.gz -o site.parquet
     """
+    from cli.tables.measured.imported import import_lines
     from cli.tables.measured.results import check_options_of_results, print_results
     from traces.results.importing import import_results, result_files
 

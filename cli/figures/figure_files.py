@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import html
 import re
 from collections.abc import Callable, Sequence
@@ -98,6 +97,8 @@ def write_figures(
     except OSError as error:
         raise InputError(f"{folder}: cannot be created: {error.strerror}") from error
     try:
+        import asyncio
+
         images = asyncio.run(_images(draw, figures, file_format))
     except (ChromeNotFoundError, BrowserFailedError) as error:
         raise InputError("--figures needs Chrome or Chromium; install one, or name it in BROWSER_PATH") from error

@@ -11,6 +11,7 @@ import pytest
 
 from cli.commands import failures, find, sensitivity, timeline, whatif
 from cli.common import REPLICATIONS
+from cli.main import main
 from models.store import MODULES
 from sim.capacity.timeline import TimelinePlan
 from sim.experiments.sweep import Settings
@@ -61,6 +62,32 @@ def test_what_describes_specs_loads_no_compiler(command):
     code, modules = json.loads(run.stderr.splitlines()[-1])
     assert code == 0 and run.stdout
     assert not {"scipy.special", "pyarrow.compute", *(f"models.{name}.compile" for name in MODULES)} & set(modules)
+
+
+def loaded(*command: str) -> set[str]:
+    run = subprocess.run([sys.executable, "-c", LOADED, *command], capture_output=True, text=True, check=True)
+    code, modules = json.loads(run.stderr.splitlines()[-1])
+    assert code == 0
+    return set(modules)
+
+
+def test_a_store_is_explained_without_the_others():
+    modules = loaded("explain", "minio", "drives.count")
+    assert "models.minio.spec.spec" in modules
+    assert not {f"models.{name}.spec" for name in ("ceph", "swift", "garage", "juicefs")} & modules
+
+
+def test_libraries_load_nothing_that_is_not_used():
+    modules = loaded("simulate", str(EXAMPLES / "minio.yaml"), "--set", "workload.duration=1s")
+    assert "scipy.special" in modules
+    assert not {"ssl", "asyncio", "unittest", "numpy.f2py.crackfortran", "scipy.optimize", "pyarrow.parquet"} & modules
+
+
+def test_explain_takes_a_store_and_a_path(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["explain", "minio", "drives.count", "hosts.count"])
+    assert stopped.value.code == 2
+    assert "drives.count hosts.count: one path is needed, after a store (minio, " in capsys.readouterr().err
 
 
 def test_no_command_imports_pandas():
