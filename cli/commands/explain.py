@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +11,8 @@ import typer
 
 from cli.options import JsonOption
 from traces.errors import InputError
+
+_NAMED = 3  # stores in an error that several have
 
 
 def command(
@@ -55,15 +59,21 @@ def command(
         raise InputError(
             f"--store {store}: no such store; allowed are {', '.join(names())}, or a spec{did_you_mean(store, names())}"
         )
+    if path in names() or path.endswith((".yaml", ".yml")):
+        what = "a store" if path in names() else "a spec"
+        raise InputError(
+            f"{path}: {what}, but PATH is that of a field: give `tailcast explain network.latency --store {path}`, or "
+            f"`tailcast explain --store {path}` for the sections"
+        )
     found: list[Explained] = []
-    errors: list[str] = []
+    errors: dict[str, str] = {}
     for name, form in forms.items():
         try:
             found += explained(name, form, path)
         except InputError as error:
-            errors.append(f"{name}: {error}" if len(forms) > 1 else str(error))
+            errors[name] = str(error)
     if not found:
-        raise InputError("; ".join(errors))
+        raise InputError(_not_found(path, errors))
 
     def shown() -> list[str]:
         lines: list[str] = []
@@ -74,3 +84,16 @@ def command(
         return lines
 
     present(Answer({"fields": found}, shown), Outputs(as_json))
+
+
+def _not_found(path: str, errors: Mapping[str, str]) -> str:
+    """Return the message of one store, or of several what most of those say that know part of the path."""
+    if len(errors) == 1:
+        return next(iter(errors.values()))
+    telling = Counter(error for error in errors.values() if error != f"{path}: no such field")
+    if not telling:
+        return f"{path}: no store has such a field; `tailcast explain --store NAME` lists the sections of one"
+    message, count = telling.most_common(1)[0]
+    stores = [name for name, error in errors.items() if error == message]
+    more = f" and {count - _NAMED} more" if count > _NAMED else ""
+    return f"{message} ({', '.join(stores[:_NAMED])}{more})"

@@ -94,9 +94,8 @@ def explained(store: str, form: Form, path: str) -> tuple[Explained, ...]:
     if not found:
         sections = list(_fields(inside, parts[:-1]))
         names = sorted({name for owner in sections for name in _children(owner[2])})
-        raise InputError(
-            f"{full}: no such field{did_you_mean(parts[-1], names)}; {'.'.join(parts[:-1])} has {', '.join(names)}"
-        )
+        fields = ", ".join(names) or "no fields"
+        raise InputError(f"{full}: no such field{did_you_mean(parts[-1], names)}; {'.'.join(parts[:-1])} has {fields}")
     if parts[-1] == "kind" and len(found) > 1:
         return (_kind_of_section(store, full, [owner for owner, *_ in found]),)
     different: list[Explained] = []

@@ -50,7 +50,7 @@ class KeyOdds:
 
     @cached_property
     def _fractions(self) -> dict[Member, Floats]:
-        """Those of the columns asked for, which are all of one network."""
+        """Those of the columns whose fractions are known, which are all of one network."""
         return {}
 
     def _fraction(self, network: Network, member: Member) -> Floats:

@@ -204,3 +204,23 @@ def test_values_without_effect_are_noted_before_searches_and_variants(capsys, do
     # What has an effect in one of the variants is not noted.
     vary = ["--vary", "client.placement=storage_hosts,own", *few]
     assert said not in tailcast(capsys, "whatif", doubtful, *vary, *idle[2:])[2]
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (EXAMPLE, f"--store {EXAMPLE}"),
+        ("minio", "--store minio"),
+        ("nosuch", "no store has such a field"),
+        ("network.latncy", "did you mean latency?"),
+        ("drives.count.x", "drives.count has no fields (minio, swift, bob and "),
+    ],
+)
+def test_explain_says_once_for_all_stores_what_is_wrong(
+    capsys: pytest.CaptureFixture[str], path: str, said: str
+) -> None:
+    """A file instead of a field was refused once for each of twelve stores."""
+    code, _, err = tailcast(capsys, "explain", path)
+    assert code == 2
+    assert said in err and len(err.splitlines()) == 1
+    assert err.count("no such field") <= 1
