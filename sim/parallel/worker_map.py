@@ -22,14 +22,17 @@ WorkerKind = Literal["threads", "processes"]
 
 START_S = 1.0
 """Time after which a process has imported what simulations need."""
+_LONG = 4
+"""Times `START_S`, from which a first item alone decides: compiling a spec takes less."""
 
 
 class WorkerMap:
-    """Maps functions over items with several workers. The first item runs in this thread and determines their kind.
+    """Maps functions over items with several workers. The first items run in this thread and determine their kind.
 
-    Further items run in this thread, too, until processes are worth their start: they save more time than `START_S` on
-    the items that are left, or as much work as was done already. Results do not depend on it. Workers end with the
-    context.
+    Further items run in this thread, too, until processes are worth their start: they save more time on the items that
+    are left, or as much work as was done already, than they take to start. That is `START_S`, and what the first item
+    took longer than others, as each process makes anew what later items share. Results do not depend on it. Workers
+    end with the context.
 
     Attributes:
         kind: of the workers; None: no item has been run.
@@ -38,7 +41,7 @@ class WorkerMap:
     def __init__(self, workers: int):
         self.workers = workers
         self.kind: WorkerKind | None = None
-        self._alone_s = 0.0  # that items for processes took in this thread
+        self._alone_s: list[float] = []  # that items took in this thread
         self._pool: Executor | None = None
         self._stack = contextlib.ExitStack()
 
@@ -92,16 +95,22 @@ class WorkerMap:
         begun_s, cpu_s, kernel_begun_s = time.monotonic(), time.thread_time(), kernel_s()
         result = function(item)
         took_s = time.monotonic() - begun_s
-        if self.kind is None:
-            fraction = (kernel_s() - kernel_begun_s) / max(time.thread_time() - cpu_s, 1e-9)
-            # Outside the kernel, threads run one at a time: with a smaller fraction they would wait for each other.
-            self.kind = "threads" if fraction >= 1 - 1 / self.workers else "processes"
-        self._alone_s += took_s
-        saved_s = max(self._alone_s, left * took_s) * (1 - 1 / self.workers)
-        if self.kind == "threads" or saved_s > START_S:
+        fraction = (kernel_s() - kernel_begun_s) / max(time.thread_time() - cpu_s, 1e-9)
+        # Outside the kernel, threads run one at a time: with a smaller fraction they would wait for each other.
+        self.kind = "threads" if fraction >= 1 - 1 / self.workers else "processes"
+        self._alone_s.append(took_s)
+        if self.kind == "threads" or self._gains(left):
             pool = _thread_pool if self.kind == "threads" else process_pool
             self._pool = self._stack.enter_context(pool(self.workers))
         return result
+
+    def _gains(self, left: int) -> bool:
+        """Return whether processes gain; `left`: number of items known to come."""
+        first_s, usual_s = self._alone_s[0], min(self._alone_s)
+        if len(self._alone_s) == 1 and first_s < _LONG * START_S:
+            return False  # others may take far less
+        more_s = max(sum(self._alone_s) - (first_s - usual_s), left * usual_s)
+        return more_s * (1 - 1 / self.workers) > START_S + first_s - usual_s
 
 
 _END = object()

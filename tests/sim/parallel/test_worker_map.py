@@ -95,6 +95,26 @@ def test_processes_start_once_they_gain(monkeypatch):
     assert not few[0] and few[-1] and few == sorted(few)
 
 
+class Shared:
+    """Work whose first item in a process takes far longer than others, such as compiling a spec."""
+
+    made = False
+
+    def process_of(self, item: int) -> int:
+        time.sleep(0.002 if Shared.made else 0.2)
+        Shared.made = True
+        return os.getpid()
+
+
+def test_what_items_share_is_made_again_by_processes(monkeypatch):
+    monkeypatch.setattr(Shared, "made", False)
+    monkeypatch.setattr("sim.parallel.worker_map.START_S", 0.1)
+    with WorkerMap(2) as mapping:
+        # 19 items of 0.2 s would be worth processes; 19 of 2 ms are not.
+        assert set(mapping(Shared().process_of, range(20))) == {os.getpid()}
+        assert mapping.kind == "processes"
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_ends_the_map(workers, quick_start):
     found = []
