@@ -105,11 +105,22 @@ def visited_stations(run: Run) -> list[StationRow]:
     return [row for row in run.station_rows if row["visits"] and row["role"] != NOWHERE.role]
 
 
+_BLOCK = 1 << 16  # requests whose critical paths are unfolded at a time
+
+
 def critical_path_table(network: Network, outcome: Outcome) -> pa.Table:
     """Return a row of `CRITICAL_PATH_SCHEMA` for each successful request and each role where it spent time."""
-    path_s = outcome.path_s[np.isfinite(outcome.end_s)]
+    ended = np.flatnonzero(outcome.ended)
+    blocks = [_paths(outcome.path_s[ended[at : at + _BLOCK]], at) for at in range(0, max(len(ended), 1), _BLOCK)]
+    row, role, waiting_s, service_s = (np.concatenate(columns) for columns in zip(*blocks, strict=True))
+    del blocks
+    names = label(role, [EARLIER_ATTEMPTS, *network.roles])
+    return pa.table([row, names, waiting_s, service_s], schema=CRITICAL_PATH_SCHEMA)
+
+
+def _paths(path_s: NDArray[np.float64], first: int) -> tuple[NDArray[Any], ...]:
+    """Return request, role, waiting and service time of each role on the critical paths of requests from `first` on."""
     waiting_s = np.column_stack([path_s[:, 0], path_s[:, 1::2]])
     service_s = np.column_stack([np.zeros(len(path_s)), path_s[:, 2::2]])
     row, role = np.nonzero((waiting_s > 0) | (service_s > 0))
-    names = label(role, [EARLIER_ATTEMPTS, *network.roles])
-    return pa.table([row, names, waiting_s[row, role], service_s[row, role]], schema=CRITICAL_PATH_SCHEMA)
+    return row + first, role.astype(np.int32), waiting_s[row, role], service_s[row, role]

@@ -56,6 +56,7 @@ TINY = {
     "interval_coverage.py": "--size 0.01 --load closed",
     "engine/engines.py": "--size 0.001 --rounds 1",
     "engine/fuzz_kernel.py": "--seconds 0.1 --inputs 10 --library debug.so",
+    "engine/memory.py": "--size 0.001",
     "engine/scale.py": "--size 0.001 --rounds 1",
     "engine/sub_requests.py": "--children 200",
     "find_grid.py": "cores hedge --size 0.01",

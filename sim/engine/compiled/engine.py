@@ -45,6 +45,10 @@ def kernel_s() -> float:
 _SHEET_COLUMNS = ("route", "arrival_s", "think_s", "phase", "key_hash", "first_visit", "station", "demand_s")
 
 
+_SHEETS = 2
+"""Least number of sheets whose results are taken: more at a time cost less each, and leave the CPU's caches."""
+
+
 class _Kernel:
     """A program in the kernel while it runs; owns the memory whose addresses the kernel has."""
 
@@ -73,6 +77,7 @@ class _Kernel:
         self._path_shape = (int(program.paths), 1 + 2 * len(network.roles))
         self._stations = len(network.stations)
         self._engine: int | None = None
+        self._least_taken = _SHEETS * program.chunk
         self._taken = self._unended = 0  # requests whose results have been passed on, and those without an end
 
     def __enter__(self) -> Self:
@@ -116,8 +121,8 @@ class _Kernel:
         return KernelStatus(status)
 
     def give(self, taking: Taking) -> None:
-        """Pass on the results of the requests before the first one in flight."""
-        if ready := int(self._functions.kernel_ready(self._engine)):
+        """Pass on the results of the requests before the first one in flight, if they are some sheets."""
+        if (ready := int(self._functions.kernel_ready(self._engine))) >= self._least_taken:
             self._pass_on(ready, _AtEnd.of(0, 0), taking)
 
     def outcome(self, taking: Taking) -> Outcome:
