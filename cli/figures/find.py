@@ -7,7 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from cli.figures.runs import ROLE_COLOURS, blank, dressed, escaped, with_room
+from cli.figures.runs import blank, dressed, escaped, with_room
 from cli.figures.whatif import GREY, PLAIN, bars, by_verdict, exactly, latency_axis, value_axis, with_table
 from cli.tables.experiments.find import range_of, shown
 from cli.tables.experiments.measures import Estimate, Measure
@@ -22,6 +22,7 @@ _SCALES = {"s": ("ms", 1e3), "1/s": ("1/s", 1.0), "B": ("KiB", 1 / 1024), "B/s":
 
 _LIMIT, _FRESH = "#d5521a", "#109e78"
 _ALLOWED = {True: ("extra load allowed", PLAIN), False: ("too much extra load", GREY)}
+_NAMED = 0.1  # of the greatest strength; weaker effects lie on each other
 _WAYS = {
     "up": ("increase makes it slower", "#e08a00"),
     "down": ("increase makes it faster", PLAIN),
@@ -120,7 +121,7 @@ def strengths(result: Screening) -> go.Figure:
                 text=[_details(row) for row in mine], textposition="none",
                 hovertemplate="%{text}<extra></extra>",
             )  # fmt: skip
-    figure.update_xaxes(title={"text": "mu*: mean absolute elasticity, with its interval", "standoff": 8})
+    figure.update_xaxes(title={"text": "strength (mu*): mean absolute elasticity, with its interval", "standoff": 8})
     figure.update_xaxes(rangemode="tozero")
     order = {"categoryorder": "array", "categoryarray": list(names.values())[::-1]}
     figure.update_yaxes(**order).update_layout(bargap=0.45)
@@ -139,18 +140,27 @@ def strengths(result: Screening) -> go.Figure:
 def effects(result: Screening) -> go.Figure:
     """Morris's plane: strength of each number, and how much it depends on its own value or on other numbers."""
     rows = result.parameters
-    figure = blank("Strength and spread of effects", "mu*: strength", "sigma: spread of the elasticities")
+    figure = blank("Strength of effects, and how much they vary", "strength (mu*)", "spread (sigma)")
     most, widest = (max(values) for values in zip(*((r.strength.value, r.spread) for r in rows), strict=True))
     figure.add_scatter(
         x=[0, most], y=[0, most], mode="lines", line={"color": GREY, "width": 1, "dash": "dot"}, hoverinfo="skip",
         name="sigma = mu*",
     )  # fmt: skip
-    for i, row in enumerate(rows):
-        figure.add_scatter(
-            x=[row.strength.value], y=[row.spread], mode="markers", name=escaped(row.path),
-            marker={"size": 11, "color": ROLE_COLOURS[i % len(ROLE_COLOURS)]}, cliponaxis=False,
-            text=[_details(row)], hovertemplate="%{text}<extra></extra>",
-        )  # fmt: skip
+    for way, (name, colour) in _WAYS.items():
+        mine = [row for row in rows if _way(row.elasticity) == way]
+        if mine:
+            figure.add_scatter(
+                x=[row.strength.value for row in mine], y=[row.spread for row in mine], mode="markers", name=name,
+                marker={"size": 11, "color": colour}, cliponaxis=False,
+                text=[_details(row) for row in mine], hovertemplate="%{text}<extra></extra>",
+            )  # fmt: skip
+    for row in rows:
+        if row.strength.value >= _NAMED * most:
+            anchor, side = ("right", -1) if row.strength.value > most / 2 else ("left", 1)
+            figure.add_annotation(
+                x=row.strength.value, y=row.spread, text=escaped(row.path), showarrow=False, xanchor=anchor,
+                xshift=10 * side,
+            )  # fmt: skip
     figure.update_xaxes(range=[-0.04 * most, 1.08 * most])
     figure.update_yaxes(range=[-0.05 * max(most, widest), 1.08 * max(most, widest)])
     points = [[row.path, row.strength.value, row.spread] for row in rows]

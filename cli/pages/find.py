@@ -20,7 +20,7 @@ from cli.tables.experiments.find import (
 )
 from sim.experiments.find.find_best import Best
 from sim.experiments.find.find_limit import FoundLimit
-from sim.experiments.sensitivity import Screening
+from sim.experiments.sensitivity import Effect, Screening
 
 _LIMITS = "Each point is a simulated value with its 95% interval; the dashed line is the objective."
 _STRENGTHS = (
@@ -71,11 +71,11 @@ def sensitivity_page(result: Screening, spec: str) -> Page:
     header = Header.of(
         f"Which of {len(result.parameters)} numbers of {spec} affects {result.target} most.",
         [
+            f"{strongest.path} matters most: 1 % more of it {_change(strongest, str(result.target))} on average; its "
+            f"range ({range_of(strongest)}) is worth a factor of {strongest.factor:.3g}.",
             *sensitivity_opening(result),
-            f"{strongest.path}: a change of 1 % changes {result.target} by {strength.value:.2f} % on average, and "
-            f"{range_of(strongest)} by a factor of {strongest.factor:.3g}.",
         ],
-        f"The {result.confidence:.0%} interval of this elasticity is {strength.low:.2f} to {strength.high:.2f}, from "
+        f"The {result.confidence:.0%} interval of its strength is {strength.low:.2f} to {strength.high:.2f}, from "
         f"{result.trajectories} trajectories. {_simulated(result, result.simulated)}",
     )
     sections = [
@@ -83,6 +83,14 @@ def sensitivity_page(result: Screening, spec: str) -> Page:
         Section("All numbers", (), [replace(sensitivity_grid(result), title="")]),
     ]
     return Page(f"Sensitivity of {result.target}", header, sections)
+
+
+def _change(effect: Effect, target: str) -> str:
+    """Say what one percent more of a number does to a latency, with the direction if it is certain."""
+    elasticity = effect.elasticity
+    if elasticity.low <= 0 <= elasticity.high:
+        return f"changes {target} by {effect.strength.value:.2f} %, up or down,"
+    return f"makes {target} {abs(elasticity.value):.2f} % {'longer' if elasticity.value > 0 else 'shorter'}"
 
 
 def _simulated(result: FoundLimit | Best | Screening, count: int) -> str:

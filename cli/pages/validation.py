@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from cli.figures.runs import COLOURS, blank, escaped, with_room
 from cli.pages.page import Header, Page, Section
-from cli.tables.measured.validation import all_configurations_grid, left_out_grid, summary_grid, verdict, worst_cases
+from cli.tables.measured.validation import joint_grid, left_out_grid, summary_grid, verdict, worst_cases
 from cli.words import LABELS, percent
 from traces.operations import OPS
 from validate.forecast.prediction import Deviation, Ratio
@@ -20,6 +20,13 @@ from validate.forecast.validation import REPEATABILITY_FACTOR, Configuration, Va
 
 _SCATTERS = {"throughput_ops": ("operations a second", 1.0), "p50": ("p50 (ms)", 1e3), "p99": ("p99 (ms)", 1e3)}
 _LINES = {"throughput_ops": "#3b82d6", "p50": "#109e78", "p99": "#d5521a", "w1": "#b86aa8"}
+
+
+_LEAST_ERRORS = 8  # of a distribution
+_MEASURES = (
+    "W1/mean (Wasserstein) is the mean distance between both distributions of latencies, as a fraction of the mean; KS "
+    "is the greatest difference between their cumulative fractions."
+)
 
 
 class _Point(NamedTuple):
@@ -38,22 +45,26 @@ def validation_page(result: Validation, spec: Path, profile: Path | None) -> Pag
     """Return a page about the validation of a spec (with a profile, if given)."""
     values = f" with {profile.name}" if profile else ""
     name = spec.name
+    charts = [_scatter(result, figure) for figure in _SCATTERS if _points(result, figure)]
+    tables = {"Held-out": joint_grid(result, fitted=False), "Fitted": joint_grid(result, fitted=True)}
     noisy = (
         "Repeatability is the median difference between two measurements of the same configuration; in parentheses "
         "that of other configurations, if it was not repeated. An error is within the tolerance, within noise "
         f"({REPEATABILITY_FACTOR:g} times the repeatability), or beyond both."
     )
+    sections = [
+        Section("Predicted against measured", charts=[*charts, *_sorted_errors(result)]),
+        *(Section(f"{name} configurations", [], grids) for name, grids in tables.items() if grids),
+        Section("Runs left out", () if left_out_grid(result) else ["None."], left_out_grid(result)),
+    ]
     question = f"How accurate are forecasts of {name}{values} for {len(result.runs)} measured Runs?"
     header = Header(question, verdict(result), _basis(result))
-    charts = [_scatter(result, figure) for figure in _SCATTERS if _points(result, figure)]
     return Page(
         f"Validation of {name}",
         header,
         [
-            Section("", list(filter(None, [worst_cases(result), noisy])), [summary_grid(result)]),
-            Section("Predicted against measured", charts=[*charts, _sorted_errors(result)]),
-            Section("All configurations", (), [all_configurations_grid(result)] if result.configurations else []),
-            Section("Runs left out", () if left_out_grid(result) else ["None."], left_out_grid(result)),
+            Section("", list(filter(None, [worst_cases(result), noisy, _MEASURES])), [summary_grid(result)]),
+            *sections,
         ],
     )
 
@@ -67,8 +78,8 @@ def _basis(result: Validation) -> str:
     left_out = sum(not run.quality.usable for run in result.runs)
     return (
         f"Each of {len(result.configurations)} configurations was simulated {result.seeds} times with the traces of "
-        f"its Runs; {repeated} were measured more than once, which gives the repeatability; {left_out} Runs failed the "
-        "run-quality check."
+        f"its Runs; {repeated} {'was' if repeated == 1 else 'were'} measured more than once, for the repeatability. "
+        f"{left_out} of {len(result.runs)} Runs failed the run-quality check."
     )
 
 
@@ -144,8 +155,10 @@ def _band(chart: go.Figure, ends: Any, wide: float, colour: str, name: str) -> N
     chart.add_scatter(x=x, y=y, fill="toself", fillcolor=colour, mode="lines", line=line, name=name, hoverinfo="skip")
 
 
-def _sorted_errors(result: Validation) -> go.Figure:
-    """Return a figure of the cumulative distributions of held-out errors and (dashed) of repeatability."""
+def _sorted_errors(result: Validation) -> list[go.Figure]:
+    """Return the cumulative distributions of held-out errors and (dashed) of repeatability; none of a few errors."""
+    if max((row.count for row in result.summary.values()), default=0) < _LEAST_ERRORS:
+        return []
     chart = blank("Cumulative errors (dashed: repeatability)", "fraction of the held-out configurations", "error")
     for figure, colour in _LINES.items():
         points = _points(result, figure)
@@ -172,7 +185,7 @@ def _sorted_errors(result: Validation) -> go.Figure:
             chart.add_scatter(x=_ranks(len(y)), y=y, mode="lines", line=line, name=name, showlegend=False)
     chart.update_xaxes(range=[0, 1], tickformat=".0%")
     chart.update_yaxes(type="log", dtick="D2", tickformat="~p")
-    return with_room(chart)
+    return [with_room(chart)]
 
 
 def _ranks(count: int) -> Any:

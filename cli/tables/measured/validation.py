@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from cli.tables.grid import Grid
 from cli.words import LABELS, number, percent, seconds
 from validate.forecast.prediction import Deviation, Ratio
 from validate.forecast.validation import REPEATABILITY_FACTOR, Configuration, Validation
 
-_COLUMNS = ("", "predicted", "measured", "ratio (95%)", "repeatability", "verdict")
+_COLUMNS = ("measure", "predicted", "measured", "ratio (95%)", "repeatability", "verdict")
 _FARTHEST = math.log(100)  # greater ratios are shown as this one
 _SHORT = {"throughput_ops": "op/s", "w1": "W1/mean", "ks": "KS"}
 
@@ -35,14 +36,15 @@ def configuration_grids(result: Validation) -> list[Grid]:
     return [Grid(_title(configuration), _COLUMNS, _rows(configuration)) for configuration in result.configurations]
 
 
-def all_configurations_grid(result: Validation) -> Grid:
-    """Return all configurations in one table."""
+def joint_grid(result: Validation, fitted: bool) -> list[Grid]:
+    """Return the configurations that were fitted, or held out, in one table; none if there are none."""
     rows = [
-        [configuration.label, _part(configuration), *row]
+        [configuration.label, *row]
         for configuration in result.configurations
         for row in _rows(configuration)
+        if configuration.fitted == fitted
     ]
-    return Grid("", ["configuration", "", *_COLUMNS], rows, labels=3)
+    return [Grid("", ["configuration", *_COLUMNS], rows, labels=2)] if rows else []
 
 
 def _rows(configuration: Configuration) -> list[list[str]]:
@@ -72,18 +74,18 @@ def summary_grid(result: Validation) -> Grid:
         shares = (row.median, row.worst.error if row.worst else None, row.repeatability, row.tolerance)
         rows.append([LABELS[figure], f"{row.count}", *map(_percent, shares), row.verdict or ""])
     columns = ["figure", "held out", "median", "worst", "repeatability", "tolerance", "verdict"]
-    title = "Errors of held-out configurations: greater / lesser - 1, of predicted and measured"
+    title = "Errors of held-out configurations, by operation: greater / lesser - 1, of predicted and measured"
     return Grid(title, columns, rows, warnings=result.warnings)
 
 
 def worst_cases(result: Validation) -> str:
     """Return a sentence on where the worst error of each figure is."""
     named = [
-        f"{LABELS[figure]} in {row.worst.op} of {row.worst.configuration}"
+        f"{LABELS[figure]} {_percent(row.worst.error)} in {row.worst.op} of {row.worst.configuration}"
         for figure, row in result.summary.items()
         if row.worst
     ]
-    return f"Worst: {'; '.join(named)}." if named else ""
+    return f"Worst errors: {'; '.join(named)}." if named else ""
 
 
 def verdict(result: Validation) -> str:
@@ -92,14 +94,19 @@ def verdict(result: Validation) -> str:
     held_out = sum(not configuration.fitted for configuration in configurations)
     if result.verdict == "nothing held out":
         return "Nothing was held out: the model was fitted to the workloads of all usable Runs."
-    missed = [LABELS[figure] for figure, row in result.summary.items() if row.verdict == "beyond"]
-    what = f"over {held_out} held-out configuration{'' if held_out == 1 else 's'}"
+    missed = _medians(result, lambda verdict: verdict == "beyond")
+    others = _medians(result, lambda verdict: verdict != "beyond")
+    what = f"median errors over {held_out} held-out configuration{'' if held_out == 1 else 's'}"
+    limits = f"tolerance or {REPEATABILITY_FACTOR:g} times the repeatability"
     if not missed:
-        return f"The median errors {what} are within tolerance or {REPEATABILITY_FACTOR:g} times the repeatability."
-    return (
-        f"The median error of {', '.join(missed)} {what} is beyond both tolerance and {REPEATABILITY_FACTOR:g} times "
-        "the repeatability."
-    )
+        return f"Good enough: {what} are {others}, within {limits}."
+    rest = f"; {others} are within" if others else ""
+    return f"Not good enough: {what} are {missed}, beyond {limits}{rest}."
+
+
+def _medians(result: Validation, counts: Callable[[str | None], bool]) -> str:
+    rows = result.summary.items()
+    return ", ".join(f"{_percent(row.median)} ({LABELS[figure]})" for figure, row in rows if counts(row.verdict))
 
 
 def _title(configuration: Configuration) -> str:

@@ -120,8 +120,10 @@ def test_strengths_have_intervals_ranges_and_directions():
     assert found["unclear"][1] == [0.05]
     assert figure.data[-1].error_x.arrayminus == pytest.approx([0.025])
     assert list(figure.layout.yaxis.categoryarray)[-1] == label, "the strongest on top"
-    points = {trace.name: (trace.x[0], trace.y[0]) for trace in effects(SCREENED).data[1:]}
-    assert points["drives.read"] == (0.5, 0.2)
+    plane = effects(SCREENED)
+    points = {trace.name: (trace.x[0], trace.y[0]) for trace in plane.data[1:]}
+    assert points["increase makes it faster"] == (0.5, 0.2)
+    assert [note.text for note in plane.layout.annotations] == ["network.latency", "drives.read"], "weak ones overlap"
 
 
 def test_pages_begin_with_question_result_and_certainty(limit, best, tmp_path):
@@ -140,8 +142,8 @@ def test_pages_begin_with_question_result_and_certainty(limit, best, tmp_path):
     write_page(sensitivity_page(SCREENED, NASTY), page)
     requested, found, sure = header_of(page)
     assert requested == f"Which of 3 numbers of {NASTY} affects GET.p99 most."
-    assert found.startswith("network.latency: a change of 1 % changes GET.p99 by 0.80 %")
-    assert sure.startswith("The 95% interval of this elasticity is 0.40 to 1.60, from 4 trajectories")
+    assert found.startswith("network.latency matters most: 1 % more of it makes GET.p99 0.80 % longer on average")
+    assert sure.startswith("The 95% interval of its strength is 0.40 to 1.60, from 4 trajectories")
     assert "<b>" not in without_scripts(page)
 
 
