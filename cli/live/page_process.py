@@ -20,6 +20,7 @@ from validate.replay.seconds import Second, Seconds, Seen
 
 _STARTS_WITHIN_S = 60.0
 _ENDS_WITHIN_S = 8.0
+_EXITS_WITHIN_S = 0.5  # a busy machine takes seconds to unload an interpreter
 _FETCHED_WITHIN_S = 5.0  # for browsers to fetch how the replay ended
 _MOST_WAITING = 120  # seconds that are kept for a page that does not read
 _NICE = 10  # gives way to client and store; at 19, a page would not load on a busy machine
@@ -122,11 +123,16 @@ class PageProcess:
             self._lost()
 
     def _stop(self, within_s: float) -> None:
-        self._link.close()  # at which the process ends
-        self._process.join(within_s)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
+        """End the process when its pages have all, or after some time; it has nothing to save."""
+        with contextlib.suppress(OSError):
+            self._link.shutdown(socket.SHUT_WR)
+            self._link.settimeout(within_s or None)
+            while within_s and self._link.recv(_READ_BYTES):
+                pass
+        self._link.close()
+        self._process.join(min(within_s, _EXITS_WITHIN_S))
+        self._process.kill()
+        self._process.join()
 
 
 def _main(link: socket.socket, subject: Subject, port: int, cores: list[int]) -> None:
@@ -174,6 +180,7 @@ def _main(link: socket.socket, subject: Subject, port: int, cores: list[int]) ->
     until_s = time.monotonic() + _FETCHED_WITHIN_S
     while shown.is_awaited and time.monotonic() < until_s:
         time.sleep(0.05)
+    link.close()
 
 
 def _take(shown: Any, message: Any) -> None:
