@@ -1,4 +1,4 @@
-"""CPU time until the first output: help, completion, a short simulation, and a worker process.
+"""CPU time until the first output: help, completion, descriptions, a short simulation, and a worker process.
 
     python benchmarks/startup.py [--json] [--rounds N] [--python PATH] [--checked]
 
@@ -97,6 +97,10 @@ def main() -> None:
             "--help": (0.3, lambda: cpu_s([tailcast, "--help"])),
             "simulate --help": (0.3, lambda: cpu_s([tailcast, "simulate", "--help"])),
             "completion": (0.3, lambda: cpu_s([tailcast], **COMPLETION)),
+            "explain minio drives.count": (0.4, lambda: cpu_s([tailcast, "explain", "minio", "drives.count"])),
+            "presets": (0.4, lambda: cpu_s([tailcast, "presets"])),
+            "check examples/minio.yaml": (0.4, lambda: cpu_s([tailcast, "check", EXAMPLE])),
+            "bounds examples/minio.yaml": (0.4, lambda: cpu_s([tailcast, "bounds", EXAMPLE])),
             "simulate examples/minio.yaml": (1.0, lambda: cpu_s([tailcast, "simulate", EXAMPLE])),
             "a worker's first simulation": (0.8, lambda: worker_s(python, worker)),
         }
