@@ -179,7 +179,7 @@ def replaced(data: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, An
     """
     result: dict[str, Any] = copy.deepcopy(dict(data))
     for path, value in values.items():
-        _put(result, path.split("."), value)
+        _put(result, path.split("."), copy.deepcopy(value))  # a later path may lead into it
     return result
 
 
