@@ -18,7 +18,7 @@ from models.network.network import Network
 from models.network.placement import containers_of
 from models.seaweedfs.faults import epochs_of
 from models.seaweedfs.places import Places, Stations
-from models.seaweedfs.routes import READ_AT_ONCE_BYTES, Kind, Routes
+from models.seaweedfs.routes import MOST_SYNCED, MOST_SYNCED_BYTES, READ_AT_ONCE_BYTES, Kind, Routes
 from models.seaweedfs.spec import SeaweedSpec
 from models.shared.background import with_background
 from models.shared.epochs import all_well
@@ -39,7 +39,7 @@ def compile(spec: SeaweedSpec, trace: Trace, waiting: float | None = None) -> tu
     stations = Stations(spec, int(not all_well(epochs_of(spec.faults))))
     places = Places(spec, stations, buckets)
     kinds, kind_of = _kinds(spec, trace)
-    routes = Routes(spec, stations, places).routes(kinds)
+    routes = Routes(spec, stations, places, _batch(spec, trace, buckets)).routes(kinds)
     requests = Requests.of(trace, kind_of)
     moved = np.where(trace.op == DELETE, trace.size_bytes, 0)[slice(trace.issued)]
     moved = np.where(moved > 0, moved, requests.size_bytes)
@@ -57,6 +57,19 @@ def hdd_queue_of(spec: SeaweedSpec, trace: Trace) -> HddQueue:
     if spec.drives.direct:
         reads += (trace.op == PUT) * spec.volumes.copies
     return hdd_queue([spec.drives], trace, reads, spec.total_drives)
+
+
+def _batch(spec: SeaweedSpec, trace: Trace, buckets: int) -> float:
+    """Return the mean number of chunks that a sync of a volume is for; 1 in an open loop, whose number is not known.
+
+    Of the PUTs at a volume, half are in the batch that is written, and half wait for the next one.
+    """
+    if trace.pacing.loop != "closed" or not len(trace.op):
+        return 1.0
+    puts = trace.op == PUT
+    at_volume = trace.pacing.clients * float(puts.mean()) / (spec.volumes.per_bucket * buckets)
+    mean_bytes = float(trace.size_bytes[puts].mean()) if puts.any() else 0.0
+    return min(max(1.0, at_volume / 2), MOST_SYNCED, max(1.0, MOST_SYNCED_BYTES / max(mean_bytes, 1.0)))
 
 
 def _kinds(spec: SeaweedSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]]:

@@ -52,6 +52,8 @@ READ_AT_ONCE_BYTES = (1 << 20) - NEEDLE_BYTES
 HEADER_READS = 2
 DIRECT_BYTES = 1 << 20
 """Largest access of a direct drive, as the kernel splits the calls of a FUSE file system."""
+MOST_SYNCED, MOST_SYNCED_BYTES = 128, 4 << 20
+"""Chunks, and their bytes, that a sync is for at most (weed/storage/volume_write.go, startWorker)."""
 HEADER_LIMIT_S = 30.0
 """How long a read waits for the header of a response, before it goes to another copy."""
 
@@ -81,9 +83,14 @@ class Kind:
 
 
 class Routes:
-    """Builds the route of each kind of request."""
+    """Builds the route of each kind of request.
 
-    def __init__(self, spec: SeaweedSpec, stations: Stations, places: Places):
+    Args:
+        batch: mean number of chunks that have a sync of a direct drive in common, at least 1.
+    """
+
+    def __init__(self, spec: SeaweedSpec, stations: Stations, places: Places, batch: float = 1.0):
+        self.batch = batch
         self.spec, self.stations, self.places, self.clients = spec, stations, places, stations.clients
         self.drives, self.volumes, self.head = spec.drives, spec.volumes, places.head
         self.wire, self.gateway = at_rate(spec.hosts.nic), at_rate(spec.gateway_nic)
@@ -190,19 +197,25 @@ class Routes:
         """A copy: the chunk is sent, and appended to the page cache of its server, or synced with others that wait."""
         step = self._called(at) + send(self.gateway, self.head("out"))
         step += visit(at("cpu"), self.spec.hosts.cpu_demand("PUT")) + self._append(at)
-        if self.volumes.fsync:
-            written = () if self.drives.direct else access(at("drive"), self.drives.write or NOTHING)
-            step += written + commit(at("journal"), self.drives.sync or NOTHING)
+        if self.volumes.fsync and not self.drives.direct:
+            step += access(at("drive"), self.drives.write or NOTHING)
+            step += commit(at("journal"), self.drives.sync or NOTHING)
         return step
 
     def _append(self, at: Server, tombstone: bool = False) -> Step:
-        """The append of a chunk and of its entry of the index, for which the volume is locked."""
+        """The append of a chunk and of its entry of the index, for which the volume is locked.
+
+        A worker of the volume syncs a direct drive within the lock, once for the chunks that wait.
+        """
         if not self.drives.direct:
             return append(at("volume"), self._appended, tombstone=tombstone)
         write = self.drives.write or NOTHING
         entry = access(at("drive"), write.without_bytes)
         data = entry if tombstone else self._accesses(at, "PUT", write, READ_AT_ONCE_BYTES)
-        return hold(at("volume"), use(self.stations.latency, self._appended.without_bytes), data, entry)
+        synced: Step = ()
+        if self.volumes.fsync and not tombstone:
+            synced = use(at("drive"), (self.drives.sync or NOTHING).scaled(1 / self.batch))
+        return hold(at("volume"), use(self.stations.latency, self._appended.without_bytes), data, entry, synced)
 
     def _accesses(self, at: Server, op: Op, demand: ServiceDemand, largest_bytes: int) -> Step:
         """Accesses of a direct drive to a chunk, one after the other."""
@@ -263,8 +276,9 @@ class Routes:
         return fan_out(branches, delivers=True) + self._passed_on()
 
     def _sent(self, at: Server) -> Stages:
-        """A chunk on its way to the gateway, which has all of it before it passes it on."""
-        return in_series(send(self.wire, at("out"))) + self._passed_on()
+        """A chunk on its way to the gateway, over the links of both; it has all of it before it passes it on."""
+        arriving = send(self.wire, at("out")) + send(self.gateway, self.head("in"))
+        return fan_out(pipelined(arriving)) + self._passed_on()
 
     def _passed_on(self) -> Stages:
         work = use(self.head("cpu"), self.spec.gateway_cpu("GET").of_bytes)

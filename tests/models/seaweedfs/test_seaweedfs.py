@@ -233,3 +233,23 @@ def test_both_engines_agree(changes):
 def test_copies_need_hosts():
     with pytest.raises(InputError, match="there are 6 hosts"):
         example("cluster", "volumes.copies=7")
+
+
+def test_a_direct_drive_syncs_chunks_that_wait_together():
+    drives = {"direct": True, "read": "5ms", "write": "5ms", "sync": "5ms"}
+    one = {"copies": 1, "writable": 1, "fsync": True}
+    alone_s = took_s(alone("PUT", "4KiB", hosts={"count": 1}, drives=drives, volumes=one)).mean()
+    assert alone_s == pytest.approx(3 * 5e-3, rel=0.01), "data, entry of the index, sync"
+    many = run(alone("PUT", "4KiB", operations=600, clients=20, hosts={"count": 1}, drives=drives, volumes=one))[0]
+    assert many.end_s.max() == pytest.approx(600 * (2 + 1 / 10) * 5e-3, rel=0.05), "a sync for ten"
+
+
+def test_chunks_from_all_hosts_come_over_the_link_of_the_gateway():
+    gateway = {"count": 1, "collocated": False, "nic": "10MB/s"}
+    nics = {"hosts": {"count": 4, "nic": "10MB/s"}, "gateways": gateway, "client": {"nic": 0}}
+    spec = alone("GET", "1MiB", operations=100, clients=4, volumes={"copies": 3}, **nics)
+    network, requests = compile_spec(spec, generate(spec.workload, 0))
+    outcome = compiled_engine.run(Program.of(network, requests, 0))
+    busy_s = {station.name: s for station, s in zip(network.stations, outcome.busy_s, strict=True)}
+    assert busy_s["gateway 0 in"] == pytest.approx(100 * (1 << 20) / 10e6)
+    assert busy_s["gateway 0 in"] == pytest.approx(busy_s["gateway 0 out"])
