@@ -18,6 +18,7 @@ from models.versitygw.routes import (
     READ_ONCE_BYTES,
     READ_TWICE_BYTES,
     WRITE_ONCE_BYTES,
+    WRITE_THRICE_BYTES,
     WRITE_TWICE_BYTES,
     Kind,
     Routes,
@@ -40,7 +41,8 @@ def compile(spec: VersitygwSpec, trace: Trace, waiting: float | None = None) -> 
     stations = Stations(spec)
     kinds, kind_of = _kinds(spec, trace)
     network = Network(
-        tuple(stations.all), Routes(spec, stations).routes(kinds), (stations.table,), stations.clients.groups,
+        tuple(stations.all), Routes(spec, stations, _writers(spec, trace)).routes(kinds), (stations.table,),
+        stations.clients.groups,
         (*stations.scenario, *stations.slowdowns(spec.faults)),
     )  # fmt: skip
     requests = Requests.of(trace, kind_of)
@@ -61,7 +63,7 @@ def _kinds(spec: VersitygwSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.in
     op = trace.op
     parts = in_parts(spec.client.multipart, np.where(op == PUT, trace.size_bytes, 0))
     cached = (op == GET) & (uniforms(0, stream_id("versitygw/cached"), 0, len(op)) < spec.hosts.page_cache.hit_ratio)
-    accesses = np.where(cached | parts, 0, _accesses(trace)) if spec.drives.direct else np.zeros(len(op), int)
+    accesses = np.where(cached | parts, 0, _accesses(spec, trace)) if spec.drives.direct else np.zeros(len(op), int)
     return kinds_of_rows(
         [op, cached, parts, accesses],
         lambda code, hit, in_parts, count: Kind(OPS[code], bool(hit), bool(in_parts), int(count)),
@@ -69,9 +71,19 @@ def _kinds(spec: VersitygwSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.in
     )
 
 
-def _accesses(trace: Trace) -> NDArray[np.int64]:
-    """Return the calls that read or write an object that one or two do; 0 for others, shape (requests,)."""
+def _accesses(spec: VersitygwSpec, trace: Trace) -> NDArray[np.int64]:
+    """Return the calls that read or write an object that few of them do; 0 for others, shape (requests,)."""
     once = np.where(trace.op == GET, READ_ONCE_BYTES, WRITE_ONCE_BYTES)
     twice = np.where(trace.op == GET, READ_TWICE_BYTES, WRITE_TWICE_BYTES)
     found = np.where(trace.size_bytes <= once, 1, np.where(trace.size_bytes <= twice, 2, 0))
+    if not spec.hosts.keep_alive:
+        thrice = (trace.op == PUT) & (trace.size_bytes <= WRITE_THRICE_BYTES)
+        found = np.where((found == 0) & thrice, 3, found)
     return np.where((trace.op == GET) | (trace.op == PUT), found, 0)
+
+
+def _writers(spec: VersitygwSpec, trace: Trace) -> float:
+    """Return the mean number of PUTs that take turns at a drive; 1 in an open loop, whose number is not known."""
+    if trace.pacing.loop != "closed" or not len(trace.op):
+        return 1.0
+    return max(1.0, trace.pacing.clients * float((trace.op == PUT).mean()) / spec.drives.count)

@@ -55,6 +55,9 @@ READ_ONCE_BYTES, READ_TWICE_BYTES = 3528, 8192
 (fasthttp, maxSmallFileSize)."""
 WRITE_ONCE_BYTES, WRITE_TWICE_BYTES = 8192, 15_893
 """Largest objects that are written by one call, and by two: what came with the header (measured)."""
+WRITE_THRICE_BYTES = 140_267
+"""Largest object that is written by three calls: the third one has what arrived during the first two, as much as a new
+connection buffers (126 KB measured, of 128 KiB: the second figure of Linux's net.ipv4.tcp_rmem)."""
 MOST_WRITTEN_BYTES = 1 << 20
 """Largest write of a PUT (defaultIOBufferSize, backend/posix/posix.go)."""
 
@@ -66,7 +69,7 @@ class Kind:
     Attributes:
         cached: whether the page cache has the file of a GET.
         in_parts: whether a PUT is an upload in parts.
-        accesses: to a direct drive: one or two; 0: two for what came with the header of a PUT, and others by bytes.
+        accesses: to a direct drive: one to three; 0: by the bytes, after those for what came with the header of a PUT.
     """
 
     op: Op
@@ -78,14 +81,21 @@ class Kind:
     def variant(self) -> str:
         """That of the route."""
         return words(
-            "cached" * self.cached, "in parts" * self.in_parts, ("", "one access", "two accesses")[self.accesses]
+            "cached" * self.cached,
+            "in parts" * self.in_parts,
+            ("", "one access", "two accesses", "three accesses")[self.accesses],
         )
 
 
 class Routes:
-    """Builds the route of each kind of request."""
+    """Builds the route of each kind of request.
 
-    def __init__(self, spec: VersitygwSpec, stations: Stations):
+    Args:
+        writers: mean number of PUTs that take turns at a direct drive, at least 1.
+    """
+
+    def __init__(self, spec: VersitygwSpec, stations: Stations, writers: float = 1.0):
+        self.writers = writers
         self.spec, self.stations, self.clients = spec, stations, stations.clients
         self.files, self.drives, self.at = spec.file_system, spec.drives, stations.at
         self.call = spec.hosts.cores.at_speed(spec.file_system.call)
@@ -160,15 +170,21 @@ class Routes:
             Route("PUT", in_series(access(self.at("drive"), write, latency)), variant="write call")
         )
         later = chunked(self.stations.latency, self._arriving_bytes(write), route, parallel=1, own_keys=False)
-        return access(self.at("drive"), write.without_bytes, latency, times=2) + later
+        first = 2 if self.spec.hosts.keep_alive else 3
+        return access(self.at("drive"), write.without_bytes, latency, times=first) + later
 
     def _arriving_bytes(self, write: ServiceDemand) -> int:
-        """Return the bytes that the slower of the links delivers during a write of as many."""
+        """Return the bytes that the slower of the links delivers from a write to the next one, which has them.
+
+        In between are the writes of the others that take turns, and the work on these bytes.
+        """
         rates = [rate for rate in (self.spec.hosts.nic, self.spec.client.nic) if rate]
-        left = 1 - min(rates) * write.per_byte if rates else 0.0
+        each_s = self.writers * write.per_byte + self.spec.hosts.cpu_demand("PUT").per_byte
+        left = 1 - min(rates) * each_s if rates else 0.0
         if left <= 0:
             return MOST_WRITTEN_BYTES
-        return round(min(max(min(rates) * write.constant / left, WRITE_TWICE_BYTES), MOST_WRITTEN_BYTES))
+        delivered = min(rates) * self.writers * write.constant / left
+        return round(min(max(delivered, WRITE_TWICE_BYTES), MOST_WRITTEN_BYTES))
 
     def _written(self) -> Stages:
         """What is written back while no client waits, or at the close of a remote file."""

@@ -58,7 +58,7 @@ def test_a_local_file_system_does_not_wait_for_the_drive_and_a_remote_one_does()
     ("op", "size", "accesses"),
     [
         *[("GET", "3KiB", 1), ("GET", "4KiB", 2), ("GET", "64KiB", 1), ("GET", "1MiB", 8)],
-        *[("PUT", "4KiB", 1), ("PUT", "12KiB", 2), ("PUT", "64KiB", 3), ("PUT", "4MiB", 6)],
+        *[("PUT", "4KiB", 1), ("PUT", "12KiB", 2), ("PUT", "64KiB", 3), ("PUT", "4MiB", 7)],
     ],
 )
 def test_calls_that_reach_a_direct_drive_are_waited_for(op, size, accesses):
@@ -70,8 +70,21 @@ def test_calls_that_reach_a_direct_drive_are_waited_for(op, size, accesses):
 def test_a_write_has_what_the_link_delivers_during_the_one_before():
     spec = alone("PUT", "4MiB", "drives={direct: true, read: 5ms, write: 5ms}", "hosts.nic=50MB/s", "client.nic=0",
                  "client.multipart=null", name="local")  # fmt: skip
-    writes = 2 + -(-(4 << 20) // 250_000)
+    writes = 3 + -(-(4 << 20) // 250_000)
     assert mean_s(spec) == pytest.approx(writes * 5e-3, rel=0.01)
+
+
+def test_a_write_has_what_arrives_while_others_take_their_turns():
+    slow = "drives={direct: true, read: 5ms, write: 5ms}", "hosts.nic=50MB/s", "client.nic=0", "client.multipart=null"
+    spec = alone("PUT", "1MiB", *slow, "workload.clients=8", "workload.operations=80", name="local")
+    writes = 3 + 1  # 2 MB are delivered in eight turns
+    assert mean_s(spec) == pytest.approx(8 * writes * 5e-3, rel=0.1)
+
+
+def test_a_connection_that_is_kept_has_a_large_buffer():
+    slow = "drives={direct: true, read: 5ms, write: 5ms}", "hosts.nic=0", "client.nic=0", "client.multipart=null"
+    new, kept = (alone("PUT", "4MiB", *slow, f"hosts.keep_alive={kept}", name="local") for kept in ("false", "true"))
+    assert mean_s(new) - mean_s(kept) == pytest.approx(5e-3, rel=0.01)
 
 
 def test_a_new_connection_takes_a_round_trip():
