@@ -10,6 +10,7 @@ from validate.lab.store import Form
 
 SERVERS = ("master", "volume", "filer", "s3")
 """Commands of the program whose options can be given."""
+_FSYNC = "volumes.fsync"
 _OWN = {
     "master": ("ip", "ip.bind", "mdir", "port", "port.grpc", "defaultReplication"),
     "volume": ("ip", "ip.bind", "dir", "master", "mserver", "port", "port.grpc"),
@@ -24,9 +25,22 @@ def copies_of(form: Form, options: Mapping[str, str]) -> int:
     Raises:
         InputError: an option is wrong.
     """
-    numbers = whole_numbers(options, "volumes", {"copies": min(3, form.hosts)})
+    others = {name: value for name, value in options.items() if name != _FSYNC}
+    numbers = whole_numbers(others, "volumes", {"copies": min(3, form.hosts)})
     check_replicas(numbers["copies"], form.hosts, "volumes.copies", "hosts")
     return numbers["copies"]
+
+
+def is_synced(options: Mapping[str, str]) -> bool:
+    """Return whether chunks are synced, which they are not by default.
+
+    Raises:
+        InputError: the option is wrong.
+    """
+    text = options.get(_FSYNC, "false")
+    if text not in ("true", "false"):
+        raise InputError(f"option {_FSYNC} is {text!r}; allowed are true and false")
+    return text == "true"
 
 
 def check(form: Form, options: Mapping[str, str]) -> None:
@@ -49,3 +63,4 @@ def check(form: Form, options: Mapping[str, str]) -> None:
             if name in options_of(options, server):
                 raise InputError(f"option {server}.{name}: the lab sets it; leave it out")
     copies_of(form, options)
+    is_synced(options)

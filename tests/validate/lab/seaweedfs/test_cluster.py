@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from traces.errors import InputError
 from validate.lab.faults import LabFault
 from validate.lab.host_faults import fault_event
-from validate.lab.seaweedfs import cluster, options
+from validate.lab.seaweedfs import cluster, options, readiness
 from validate.lab.store import Form, Node, Store
 
 FORM = Form(2, 2, gateways=1, monitors=1)
@@ -57,6 +59,7 @@ def test_the_keys_are_in_a_file_that_only_its_owner_can_read(tmp_path):
         (FORM._replace(monitors=0), {}, "one master, not 0"),
         (FORM._replace(balancers=1), {}, "no load balancer"),
         (FORM._replace(set_size=4), {}, "no erasure sets"),
+        (FORM, {"volumes.fsync": "yes"}, "option volumes.fsync is 'yes'; allowed are true and false"),
         (FORM, {"volumes.copies": "3"}, "option volumes.copies is 3; there are 2 hosts"),
         (FORM, {"filer.port": "1"}, "option filer.port: the lab sets it"),
         (FORM, {"proxy.a": "1"}, "allowed are master.NAME, volume.NAME, filer.NAME, s3.NAME, volumes.NAME"),
@@ -82,3 +85,30 @@ def test_what_cannot_be_started_is_said(form, given, says):
 def test_faults_in_the_words_of_a_spec(tmp_path, fault, event):
     found = fault_event(store_in(tmp_path), fault, 1.0, 3.0)
     assert found == (None if event is None else {"at": 1.0, **event})
+
+
+def test_a_filer_is_given_the_rule_that_chunks_are_synced(tmp_path):
+    held: list[bytes] = []
+
+    class Filer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if held and self.path == "/etc/seaweedfs/filer.conf" else 404)
+            self.end_headers()
+
+        def do_POST(self) -> None:
+            held.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(201)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Filer) as filer:
+        Thread(target=filer.serve_forever, daemon=True).start()
+        store = store_in(tmp_path, volumes__fsync="true")
+        ports = [[filer.server_address[1], 1, 2]] * FORM.host_count
+        (tmp_path / "ports.json").write_text(json.dumps(ports))
+        assert readiness.has_syncs(store, 2) and readiness.has_syncs(store, 2)
+        filer.shutdown()
+    assert len(held) == 1 and b'"fsync":true' in held[0]
+    assert options.is_synced(store.options) and not options.is_synced({})
