@@ -42,6 +42,9 @@ RECORDED = {
     "box/minio_box_table.py": {
         f"4x1-box/{op}-4KiB-c1/1": f"recorded-box/light-{op.lower()}" for op in ("GET", "PUT")
     },
+    "box/stores.py": {
+        f"stores/minio/{op}-4KiB-c1/1": f"recorded-box/light-{op}" for op in ("get", "put")
+    },
     "page_cache.py": {"local-64MiB": "recorded-box/light-get"},
 }  # fmt: skip
 """Recorded Runs, by the place in the folder ``runs`` at which a program looks for Runs that it has measured.
@@ -52,6 +55,7 @@ prediction runs.
 
 TINY = {
     "box/minio_box_table.py": "runs --seeds 1 --light --csv rows.csv",
+    "box/stores.py": "--out runs/stores --predict-only --seeds 1 --csv rows.csv",
     "box/minio_healing.py": "runs --cpu 0.01 --seeds 1",  # no replaced drive: MinIO takes minutes to heal one
     "interval_coverage.py": "--size 0.01 --load closed",
     "engine/engines.py": "--size 0.001 --rounds 1",

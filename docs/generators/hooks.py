@@ -17,9 +17,12 @@ if str(ROOT) not in sys.path:
 
 from docs.generators.accuracy import accuracy_pages  # noqa: E402
 from docs.generators.commands import command_pages  # noqa: E402
+from docs.generators.comparison import PAGE as COMPARISON  # noqa: E402
+from docs.generators.comparison import comparison_page  # noqa: E402
 from docs.generators.fields import field_pages  # noqa: E402
 from docs.generators.markdown import with_blank_lines  # noqa: E402
 from docs.generators.modelled import modelled_page  # noqa: E402
+from validate.campaign.comparison import read_comparison  # noqa: E402
 
 DOCS = ROOT / "docs"
 OF_REPOSITORY = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
@@ -35,6 +38,9 @@ def generated_pages() -> dict[str, str]:
         **command_pages(),
         **field_pages(),
         **accuracy_pages(DOCS / "scoreboard.csv"),
+        COMPARISON: comparison_page(
+            ROOT / "benchmarks/box/stores.csv", read_comparison(ROOT / "examples/campaigns/comparison/stores.yaml")
+        ),
         "modelled.md": modelled_page(DOCS),
     }
 

@@ -98,6 +98,9 @@ class CampaignFile(Strict):
     loads: tuple[Load, ...] = Field(min_length=1, description="Loads in the order in which they are measured.")
     spec: str = Field(description="File of the spec that predicts the loads.")
     set: Values = Field({}, description="Values of this spec, by path.")
+    set_for: dict[str, Values] = Field(
+        {}, description="Values of this spec for some loads, by a pattern of their names, such as `get-4KiB-*`."
+    )
     fit: dict[str, FittedValue] = Field({}, description="Values of this spec that follow from measured loads, by path.")
     any_placement: bool = Field(
         False, description="Whether each simulation has another placement of the objects, as it is not recorded."
@@ -136,14 +139,29 @@ def read_campaign(path: Path, assignments: Sequence[str] = ()) -> Campaign:
     Raises:
         InputError: a file is missing or wrong; the message names it with line or field.
     """
-    file = validated(CampaignFile, override(load_mapping(path), assignments), str(path))
+    return campaign_of(override(load_mapping(path), assignments), path)
+
+
+def campaign_of(data: Mapping[str, Any], path: Path, name: str = "") -> Campaign:
+    """Return the campaign of a file's content, or of a part of it.
+
+    Args:
+        data: the content.
+        path: the file; files that the campaign names are found from its folder.
+        name: of the part in messages.
+
+    Raises:
+        InputError: a value is wrong, or a file that it names.
+    """
+    source = f"{path}: {name}" if name else str(path)
+    file = validated(CampaignFile, data, source)
     kind_of(file.store)
     shape = file.shape
     read = read_shape(path.parent / shape) if isinstance(shape, str) else None
     if isinstance(shape, dict):
-        read = validated(Shape, shape, str(path), "shape")
+        read = validated(Shape, shape, source, "shape")
     spec_path = path.parent / file.spec
     spec = load_mapping(spec_path)
     if spec.get("store") != file.store:
-        raise InputError(f"{path}: spec: {spec_path} is of store {spec.get('store')!r}, not {file.store!r}")
+        raise InputError(f"{source}: spec: {spec_path} is of store {spec.get('store')!r}, not {file.store!r}")
     return Campaign(path, file, read, spec, spec_path)

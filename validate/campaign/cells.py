@@ -57,6 +57,20 @@ class Cell:
             for one in self.faults
         ]
 
+    def check(self, rate_ops: float | None = None) -> None:
+        """Check that there are requests; those of a closed loop, of which a duration has many, are not all made.
+
+        Raises:
+            InputError: a value of the workload is wrong.
+        """
+        workload = self._checked(rate_ops)
+        few = {"duration": 1e-3, "operations": None} if workload.rate else {"duration": None, "operations": 1}
+        generate(workload if workload.groups else workload.model_copy(update=few), 0)
+
+    def _checked(self, rate_ops: float | None) -> Workload:
+        fields = self.workload if rate_ops is None else {**self.workload, "rate": rate_ops}
+        return validated(Workload, fields, self.name, "workload")
+
     def trace(self, seed: int, rate_ops: float | None = None, size: float = 1.0) -> Trace:
         """Return the requests; each PUT writes an object of its own, so that no GET waits for one.
 
@@ -65,8 +79,7 @@ class Cell:
             rate_ops: rate of an open loop that is a fraction of another load's throughput.
             size: fraction of the duration, or of the number of requests.
         """
-        fields = self.workload if rate_ops is None else {**self.workload, "rate": rate_ops}
-        workload = validated(Workload, fields, self.name, "workload")
+        workload = self._checked(rate_ops)
         if workload.duration is not None:
             workload = workload.model_copy(update={"duration": size * workload.duration})
         elif workload.operations is not None:
@@ -90,6 +103,9 @@ def cells_of(campaign: Campaign) -> dict[str, Cell]:
             if cell.name in found:
                 raise InputError(f"{campaign.path}: loads: {cell.name} is given twice")
             found[cell.name] = cell
+    for pattern in campaign.file.set_for:
+        if not fnmatch.filter(list(found), pattern):
+            raise InputError(f"{campaign.path}: set_for: no load has a name like {pattern!r}")
     named = [(cell.load.of, f"loads: {cell.name}: of") for cell in found.values() if cell.load.of]
     named += [(fit.load, f"fit: {path}: load") for path, fit in campaign.file.fit.items()]
     for name, where in named:
@@ -121,6 +137,9 @@ def _cell(campaign: Campaign, load: Load, source: str) -> Cell:
         raise InputError(f"{source}: of and fraction are needed together")
     if {"/", "\0"} & set(load.name) or load.name in (".", ".."):
         raise InputError(f"{source}: name {load.name!r} is no name of a folder")
+    for pattern, values in campaign.file.set_for.items():
+        if fnmatch.fnmatchcase(load.name, pattern):
+            load = load.model_copy(update={"set": {**values, **load.set}})
     form = load.form.of(campaign.form)
     options = campaign.file.options | load.options
     policies = validated(ClientPolicies, load.client, source, "client")
@@ -129,7 +148,7 @@ def _cell(campaign: Campaign, load: Load, source: str) -> Cell:
     if load.fraction is not None and (given := sorted({"clients", "rate"} & workload.keys())):
         raise InputError(f"{source}: fraction gives the rate of an open loop; workload.{given[0]} is not allowed")
     cell = Cell(load.name, load, form, tuple(options.items()), policies, faults, workload)
-    cell.trace(0, 1.0 if load.fraction is not None else None, 1e-3)
+    cell.check(1.0 if load.fraction is not None else None)
     return cell
 
 

@@ -24,7 +24,7 @@ from validate.replay.recorded_faults import recorded_faults
 from validate.replay.recorded_policies import recorded_policies
 
 _ROUNDS, _STEP = 3, 1.2
-_BUSY = 0.5
+BUSY = 0.5
 """Fraction of the machine's CPU time from which the cores limit a load, as clients and store have them in common."""
 
 
@@ -51,7 +51,7 @@ class Row:
     @property
     def counts(self) -> bool:
         """Whether it is in the medians: not fitted, without a fault, and not limited by the machine's cores."""
-        return self.phase == "all" and not self.fitted and self.busy < _BUSY
+        return self.phase == "all" and not self.fitted and self.busy < BUSY
 
 
 def fitted_values(campaign: Campaign, cells: Mapping[str, Cell], runs: Mapping[str, Run]) -> dict[str, float]:
