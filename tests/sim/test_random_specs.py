@@ -14,9 +14,11 @@ from functools import lru_cache
 import pytest
 
 from sim.simulate import simulate
-from tests.contradictions import GATEWAY_CORES, PROPERTIES, Subject, has_rare_work, is_compared, is_excluded, is_growing
+from tests.contradictions import GATEWAY_CORES, PROPERTIES, is_compared, is_growing
+from tests.exclusions import has_rare_work, is_excluded
 from tests.profiles import NIGHTLY
 from tests.random_specs import PACING, Mapping, RandomSpec, examples, random_spec
+from tests.random_subjects import Subject
 from traces.workload.generate import generate
 
 COUNT = int(os.environ.get("TAILCAST_SPECS", 3_000 if NIGHTLY else 200))
