@@ -44,8 +44,12 @@ def command(
     words = list(asked or ())
     if store is None and words and words[0] in names():
         store = words.pop(0)
+    if len(words) > 1 and store is None and "." not in words[0]:
+        raise InputError(
+            f"{words[0]}: no such store; allowed are {', '.join(names())}{did_you_mean(words[0], names())}"
+        )
     if len(words) > 1:
-        raise InputError(f"{' '.join(words)}: one path is needed, after a store ({', '.join(names())}) or not")
+        raise InputError(f"{' '.join(words)}: one path is allowed")
     path = words[0] if words else ""
     forms: dict[str, Form] = {}
     if store is None:

@@ -87,7 +87,11 @@ def test_explain_takes_a_store_and_a_path(capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["explain", "minio", "drives.count", "hosts.count"])
     assert stopped.value.code == 2
-    assert "drives.count hosts.count: one path is needed, after a store (minio, " in capsys.readouterr().err
+    assert "drives.count hosts.count: one path is allowed" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["explain", "minoi", "drives.count"])
+    error = capsys.readouterr().err
+    assert "minoi: no such store; allowed are minio, " in error and "did you mean minio?" in error
 
 
 def test_no_command_imports_pandas():

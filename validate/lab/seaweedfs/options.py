@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from traces.errors import InputError
+from traces.spec.suggestions import instead
 from validate.lab.options import check_replicas, check_servers, options_of, whole_numbers
 from validate.lab.store import Form
 
 SERVERS = ("master", "volume", "filer", "s3")
 """Commands of the program whose options can be given."""
+_VOLUMES = ("copies", "fsync")
 _FSYNC = "volumes.fsync"
 _OWN = {
     "master": ("ip", "ip.bind", "mdir", "port", "port.grpc", "defaultReplication"),
@@ -25,6 +27,10 @@ def copies_of(form: Form, options: Mapping[str, str]) -> int:
     Raises:
         InputError: an option is wrong.
     """
+    of_volumes = options_of(options, "volumes")
+    for name in of_volumes:
+        if name not in _VOLUMES:
+            raise InputError(f"option volumes.{name}: is not known; {instead(name, _VOLUMES)}")
     others = {name: value for name, value in options.items() if name != _FSYNC}
     numbers = whole_numbers(others, "volumes", {"copies": min(3, form.hosts)})
     check_replicas(numbers["copies"], form.hosts, "volumes.copies", "hosts")

@@ -61,6 +61,7 @@ def test_the_keys_are_in_a_file_that_only_its_owner_can_read(tmp_path):
         (FORM._replace(set_size=4), {}, "no erasure sets"),
         (FORM, {"volumes.fsync": "yes"}, "option volumes.fsync is 'yes'; allowed are true and false"),
         (FORM, {"volumes.copies": "3"}, "option volumes.copies is 3; there are 2 hosts"),
+        (FORM, {"volumes.fsnc": "true"}, "option volumes.fsnc: is not known; did you mean fsync"),
         (FORM, {"filer.port": "1"}, "option filer.port: the lab sets it"),
         (FORM, {"proxy.a": "1"}, "allowed are master.NAME, volume.NAME, filer.NAME, s3.NAME, volumes.NAME"),
     ],
