@@ -210,7 +210,6 @@ def test_values_without_effect_are_noted_before_searches_and_variants(capsys, do
     ("path", "said"),
     [
         (EXAMPLE, f"--store {EXAMPLE}"),
-        ("minio", "--store minio"),
         ("nosuch", "no store has such a field"),
         ("network.latncy", "did you mean latency?"),
         ("drives.count.x", "drives.count has no fields (minio, swift, bob and "),

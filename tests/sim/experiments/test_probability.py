@@ -95,9 +95,10 @@ def test_a_limit_is_met_with_the_required_probability():
     goal = Goal("max", "network.bandwidth")
     with pytest.raises(InputError):
         find_limit(variants, goal, [])
-    # Of a varied path, no values are drawn: with a latency of 2.6 ms or less, all draws meet the objective.
+    # Of a varied path, no values are drawn. A mean of twice 2.65 ms and 0.7 ms is the limit, less the deviation of the
+    # model that eight of ten draws have at most: 8 %.
     result = find_limit(variants, Goal("max", "network.latency", "1ms", "5ms"), [slo(6e-3)])
-    assert result.value == pytest.approx(2.65e-3, rel=0.05)
+    assert result.value == pytest.approx(2.45e-3, rel=0.05)
     # The greatest CPU time with which eight of ten latencies still meet it is less than that of the assumed one.
     goal = Goal("max", "hosts.cpu.GET.constant", "0.1ms", "20ms")
     plain = find_limit(Variants(mapping, settings=Settings(replications=2)), goal, [slo(8e-3)])
