@@ -7,19 +7,24 @@ import numpy as np
 from models.capabilities import Side
 from models.minio.spec.spec import MinioSpec
 from models.network.demand_sheet import Requests
+from models.network.descendants import by_route
 from models.network.network import Network
 from models.network.route import Visit
 
 
 def cpu_s(spec: MinioSpec, network: Network, requests: Requests) -> dict[Side, float]:
-    """Return the mean CPU time in s of each side per request that is not retried or hedged."""
+    """Return the mean CPU time in s of each side per request that is not retried or hedged, with its sub-requests.
+
+    Of these, what takes no core, such as the metadata of a part, is none of the client's either.
+    """
     total_s = client_s = 0.0
     for k in np.unique(requests.route).tolist():
-        size = requests.size_bytes[requests.route == k]
-        route = network.routes[k]
-        total_s += sum(_cpu_fraction(network, v) * float(v.mean_s(size).sum()) for v in route.visits)
-        of_client = spec.client_cpu(route.operation)
-        client_s += float(of_client.mean_s(size).sum()) if of_client else 0.0
+        for number, size, fraction in by_route(network, k, requests.size_bytes[requests.route == k]):
+            route = network.routes[number]
+            spent_s = sum(_cpu_fraction(network, v) * float(v.mean_s(size).sum()) for v in route.visits)
+            total_s += fraction * spent_s
+            of_client = spec.client_cpu(route.operation) if spent_s else None
+            client_s += fraction * float(of_client.mean_s(size).sum()) if of_client else 0.0
     count = max(len(requests), 1)
     return {"client": client_s / count, "server": (total_s - client_s) / count}
 

@@ -145,6 +145,14 @@ def test_clients_on_hosts_work_at_the_speed_of_their_cores():
         assert sides["server"] == pytest.approx(CPU_S["GET"] / speed)
 
 
+def test_the_cpu_time_of_an_upload_is_that_of_its_requests():
+    client = {"placement": "own", "cpu": {"PUT": 0.004}, "multipart": {"part_size": 5 * MIB, "threshold": 5 * MIB}}
+    spec = cluster(client=client)
+    sides = cpu_s(spec, *compile_spec(spec, trace_of(["PUT"], ["a"], size_bytes=15 * MIB)))
+    requests = 1 + 3 + 1  # initiation, parts, completion
+    assert sides == pytest.approx({"client": requests * 0.004, "server": requests * CPU_S["PUT"]})
+
+
 @pytest.mark.parametrize(("op", "rounds"), [("HEAD", 1), ("DELETE", 3)])
 def test_metadata_operations_by_hand(op, rounds):
     expected = MAIN_S + CPU_S[op] + ROUND_S + rounds * (ROUND_S + META_READ_S)
