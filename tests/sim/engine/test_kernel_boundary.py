@@ -228,6 +228,18 @@ def test_a_program_out_of_range_is_refused():
             engine.run(program)
 
 
+def test_no_more_is_written_than_the_caller_has_room_for(monkeypatch):
+    """The program says that paths are recorded, and the caller has no room for them."""
+    packed = engine.packed
+
+    def with_paths(record: Any, **values: Any) -> Any:
+        return packed(record, **(values | ({"paths": 1} if "paths" in values else {})))
+
+    monkeypatch.setattr(engine, "packed", with_paths)
+    outcome = engine.run(open_loop(2000))
+    assert len(outcome.end_s) == 2000 and not outcome.path_s.size
+
+
 def test_engines_run_side_by_side_in_threads():
     programs_ = [Program.of(one_station(SERVER, SECOND), poisson(20_000, 0.9, seed), seed) for seed in range(4)]
     alone = [engine.run(program).end_s for program in programs_]

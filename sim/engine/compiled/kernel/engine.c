@@ -335,10 +335,13 @@ EXPORTED void kernel_take(Engine *e, Results *to)
     to->clock_s = e->clock_s;
     to->in_flight = e->outstanding;
     to->idle_with_queue = e->idle_with_queue;
-#define TAKE(column, each)                                                                             \
-    do {                                                                                               \
-        memcpy(to->column, from->column, (size_t)(taken * (each)) * sizeof *to->column);                \
-        memmove(from->column, from->column + taken * (each), (size_t)(left * (each)) * sizeof *to->column); \
+/* No more than the caller has room for, whatever width of a path the program gives. */
+#define TAKE(column, each)                                                                                  \
+    do {                                                                                                    \
+        int64_t count = taken * (each);                                                                     \
+        int64_t copied = count < to->column##_count ? count : to->column##_count;                           \
+        memcpy(to->column, from->column, (size_t)copied * sizeof *to->column);                              \
+        memmove(from->column, from->column + count, (size_t)(left * (each)) * sizeof *to->column);          \
     } while (0)
     if (taken) {
         TAKE(start_s, 1);
