@@ -47,6 +47,8 @@ from validate.replay.cpu_usage import measured_cpu_s, models_cpu
 
 _SAME_START = 0.1  # largest difference of log-values that are the same starting point
 _FIRST_DISCREPANCY = 0.03  # model discrepancy before it is estimated
+_OTHER_SIZE = 2.0  # ratio of the largest to the smallest object from which times per byte can be told
+_PER_BYTE = ".per_byte"
 _FAR = 20.0  # excess of weighted squares beyond which the end of a search is no solution
 
 
@@ -116,7 +118,7 @@ def calibrate(
         lengths = simulated_requests / requests[targets.run]
         problem = Problem(simulated, parameters, guess, matter, targets, lengths, seed)
         solution = _solve(problem, starts, confidence)
-    notes = [*first.notes, *left_out, *_ignored_issues(measured)]
+    notes = [*first.notes, *left_out, *_ignored_issues(measured), *_of_one_size(parameters, workloads)]
     for members in _of_runs(targets, measured):
         notes += repetition_warnings([(measured[i].name, measured[i].run) for i in members])
     if not with_cpu and any(measured_cpu_s(run) for _, run in runs):
@@ -208,6 +210,19 @@ def _check_workloads(measured: Sequence[Measured]) -> None:
 
 def _ignored_issues(measured: Sequence[Measured]) -> list[str]:
     return [f"{m.name} was fitted although {'; '.join(m.quality.reasons)}" for m in measured if not m.quality.usable]
+
+
+def _of_one_size(parameters: Sequence[Parameter], workloads: Sequence[_Workload]) -> list[str]:
+    """Return a warning if times per byte are fitted to objects of about one size."""
+    per_byte = [p for p in parameters if p.path.endswith(_PER_BYTE)]
+    sizes = np.concatenate([workload.trace.transfer_bytes for workload in workloads])
+    sizes = sizes[sizes > 0]
+    if not per_byte or not len(sizes) or sizes.max() >= _OTHER_SIZE * sizes.min():
+        return []
+    return [
+        f"All objects have about {sizes.mean() / 1024:,.0f} KiB, so times per byte cannot be told from constant ones, "
+        "and forecasts of other sizes may be far off: add Runs of objects of another size"
+    ]
 
 
 def _starting_points(spec: Spec, parameters: Sequence[Parameter], guess: Floats) -> list[Floats]:

@@ -113,6 +113,11 @@ def test_parameters_that_are_not_identifiable_are_named():
     found = calibrate(SPEC, both, pair)
     assert not all(e.identified for e in found.parameters.values())
     assert any("identifiable: " in text and "hosts.cpu.GET" in text for text in found.notes)
+    assert sum(text.startswith("All objects have about 100 KiB") for text in found.notes) == 1
+    sizes = [("small", measured(1, 3)), *both]
+    assert not any(text.startswith("All objects") for text in calibrate(SPEC, sizes, pair).notes)
+    constant = pair[:1]
+    assert not any(text.startswith("All objects") for text in calibrate(SPEC, both, constant).notes)
 
 
 def test_a_model_that_lacks_something_is_found_out_and_is_less_sure(profile):
