@@ -25,7 +25,7 @@ from sim.choose.candidates import Candidate, Excluded, Wanted, candidate_of, sto
 from sim.choose.figures import PRECISION, Figures, deviating, faults_of_failures, figures_of, most_ops
 from sim.choose.hardware import HardwareFile
 from sim.experiments.discrepancy import deviations
-from sim.experiments.probability import band_of, score_interval
+from sim.experiments.probability import band_with, score_interval
 from sim.experiments.sweep import first_trace
 from sim.parallel.worker_map import WorkerMap
 from sim.replication.replicate import seed_of
@@ -348,8 +348,7 @@ def _bands(draws: Sequence[Figures | None], assumed: Figures) -> dict[str, Band]
     for name, value in figures_by_name(assumed).items():
         known = [of_draw[name] for of_draw in each if math.isfinite(of_draw.get(name, math.nan))]
         if known:
-            low, high = band_of(known, LEVEL)
-            found[name] = Band(min(low, value), max(high, value))
+            found[name] = Band(*band_with(known, LEVEL, value))
     return found
 
 
