@@ -28,7 +28,7 @@ _READ_BYTES = 1 << 16
 
 
 class PageProcess:
-    """A page in a process of its own; a context manager that ends it.
+    """A page in a process of its own; a context manager that starts and ends it.
 
     Args:
         subject: what is replayed.
@@ -37,27 +37,32 @@ class PageProcess:
         lost: called once, when the page does not follow any more.
 
     Attributes:
-        url: its address.
+        url: its address, once it has started.
 
     Raises:
         InputError: the port cannot be used, or a package is missing.
     """
 
     def __init__(self, subject: Subject, port: int, cores: Collection[int], lost: Callable[[], None]) -> None:
-        context = multiprocessing.get_context("spawn")
         self._link, there = socket.socketpair()
-        with deferred_stops():  # a stop reaches all processes of a terminal, but only this one handles it
-            self._process = context.Process(target=_main, args=(there, subject, port, list(cores)), daemon=True)
-            self._process.start()
-        there.close()
+        context = multiprocessing.get_context("spawn")
+        self._process = context.Process(target=_main, args=(there, subject, port, list(cores)), daemon=True)
+        self._there = there
         self._lost, self._is_lost = lost, False
         self._waiting, self._now_s, self._rest = Seconds(), 0.0, b""
+        self.url = ""
+
+    def __enter__(self) -> PageProcess:
         try:
+            with deferred_stops():  # a stop reaches all processes of a terminal, but only this one handles it
+                self._process.start()
+            self._there.close()
             self.url = self._address()
         except BaseException:
             self._stop(0.0)
             raise
         self._link.setblocking(False)
+        return self
 
     def _address(self) -> str:
         self._link.settimeout(_STARTS_WITHIN_S)
@@ -68,9 +73,6 @@ class PageProcess:
             if kind == "ready":
                 return text
         raise InputError("the page did not start")
-
-    def __enter__(self) -> PageProcess:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._stop(_ENDS_WITHIN_S)
@@ -130,6 +132,9 @@ class PageProcess:
             while within_s and self._link.recv(_READ_BYTES):
                 pass
         self._link.close()
+        self._there.close()
+        if self._process.pid is None:  # a stop came before it was started
+            return
         self._process.join(min(within_s, _EXITS_WITHIN_S))
         self._process.kill()
         self._process.join()

@@ -29,35 +29,45 @@ _ENDS_WITHIN_S = 5.0
 
 
 class ClientProcesses:
-    """Client processes, connected and waiting for the start; a context manager that ends them.
+    """Client processes; a context manager that starts and connects them, and ends them.
 
     Raises:
         InputError: a process cannot reach the store, is refused, or dies.
     """
 
     def __init__(self, job: ReplayTask, count: int):
-        context = multiprocessing.get_context("spawn")  # forked, they would share sockets and threads with this one
-        closed = job.plan.trace.pacing.loop == "closed"
-        # Keep a reference: its semaphores vanish with it, possibly before a child process has opened them.
-        self._state = state = LoopState(job.plan.trace, context) if closed else None
-        self._workers = job.plan.workers
+        self._job, self._count = job, count
+        self._state: LoopState | None = None
         self._clients: list[_ClientProcess] = []
-        with deferred_stops():  # an interrupt reaches all processes, but only this one handles it
-            for index in range(count):
-                here, there = context.Pipe()
-                process = context.Process(target=_main, args=(job, TracePart(index, count), state, there), daemon=True)
-                process.start()
-                there.close()
-                self._clients.append(_ClientProcess(process, here))
 
     def __enter__(self) -> ClientProcesses:
         try:
+            self._begin()
             for client in self._clients:
                 client.receive("ready")
         except BaseException:
             self.__exit__()
             raise
         return self
+
+    def _begin(self) -> None:
+        """Start the processes.
+
+        Raises:
+            KeyboardInterrupt: there was a stop; some have been started.
+        """
+        context = multiprocessing.get_context("spawn")  # forked, they would share sockets and threads with this one
+        trace = self._job.plan.trace
+        # Keep a reference: its semaphores vanish with it, possibly before a child process has opened them.
+        self._state = LoopState(trace, context) if trace.pacing.loop == "closed" else None
+        with deferred_stops():  # an interrupt reaches all processes, but only this one handles it
+            for index in range(self._count):
+                here, there = context.Pipe()
+                arguments = (self._job, TracePart(index, self._count), self._state, there)
+                process = context.Process(target=_main, args=arguments, daemon=True)
+                process.start()
+                there.close()
+                self._clients.append(_ClientProcess(process, here))
 
     def __exit__(self, *_: object) -> None:
         for client in self._clients:
@@ -83,7 +93,7 @@ class ClientProcesses:
 
         `counted` is called before `progress`, and at the end, with what a process has counted, if the task is watched.
         """
-        zero_s = start() if start else beginning(self._workers)
+        zero_s = start() if start else beginning(self._job.plan.workers)
         for client in self._clients:
             client.send(zero_s)
         thread_group = ThreadGroup([client.listen for client in self._clients], self._stop)

@@ -10,6 +10,7 @@ import signal
 import socket
 import time
 from collections import Counter
+from multiprocessing.context import SpawnProcess
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -26,6 +27,7 @@ from cli.live.terminal import bars_of, drawn
 from cli.main import main
 from tests.browser import CHROMIUM, opened
 from traces.errors import InputError
+from traces.interrupts import handled_stops, raised_stops
 from validate.replay.seconds import Second, Seen, bin_of
 
 SUBJECT = Subject("trace.parquet", "http://store", True, 60.0, 6000)
@@ -145,8 +147,21 @@ def test_other_hosts_are_refused() -> None:
 def test_a_port_in_use_is_refused_before_anything_is_issued() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(InputError, match=f"--port {port}: Address already in use"):
-            page_process(port)
+        with pytest.raises(InputError, match=f"--port {port}: Address already in use"), page_process(port):
+            pass
+    assert multiprocessing.active_children() == []
+
+
+def test_a_stop_while_the_page_process_starts_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = SpawnProcess.start
+
+    def stopped(process: SpawnProcess) -> None:
+        begin(process)
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(SpawnProcess, "start", stopped)
+    with handled_stops(), raised_stops(), pytest.raises(KeyboardInterrupt), page_process():
+        pass
     assert multiprocessing.active_children() == []
 
 

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from multiprocessing.context import SpawnProcess
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from tests.conftest import StubStore
 from tests.small_traces import reads, trace_of
 from traces.errors import InputError
+from traces.interrupts import handled_stops, raised_stops
 from traces.trace import Pacing
 from validate.replay.attempts import RequestOutcome
 from validate.replay.issue import ClosedLoop, LoopClock, LoopState, OpenLoop, TracePart, drive
@@ -118,6 +120,19 @@ def test_a_killed_client_process_is_one_clear_line(stub: Stub) -> None:
 
     with pytest.raises(InputError, match="a client process was killed"):
         replay(reads(500, rate=100), Target(store.url), Options(processes=2), kill)
+    assert store.buckets == [] and multiprocessing.active_children() == []
+
+
+def test_a_stop_while_client_processes_start_leaves_none(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, begin = stub(latency=0.01), SpawnProcess.start
+
+    def stopped(process: SpawnProcess) -> None:
+        begin(process)
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(SpawnProcess, "start", stopped)
+    with handled_stops(), raised_stops(), pytest.raises(KeyboardInterrupt):
+        replay(reads(500, rate=100), Target(store.url), Options(processes=2))
     assert store.buckets == [] and multiprocessing.active_children() == []
 
 
