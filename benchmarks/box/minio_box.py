@@ -193,8 +193,8 @@ def spec_data(run: Run, cpu: Cpu, refused: float) -> dict[str, Any]:
     """Return the same as a mapping."""
     lab, cores = run.info["lab"], run.info["environment"]["cores"]
     drives, nic = lab["shape"]["drives"], lab["shape"].get("nic")
-    rate = {"nic": nic["rate"] * FRAME_PAYLOAD} if nic else {}
-    network = {"queue": round(queue_bytes(nic["rate"], nic["burst"]) * FRAME_PAYLOAD)} if nic else {}
+    rate = {"nic": nic["rate"]} if nic else {}
+    network = {"queue": queue_bytes(nic["rate"], nic["burst"]), "payload_fraction": FRAME_PAYLOAD} if nic else {}
     client = {op: {"constant": cpu.client, "per_byte": cpu.client_per_byte[op]} for op in cpu.fixed}
     return {
         "store": "minio",

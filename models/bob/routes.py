@@ -22,7 +22,6 @@ from models.shared.steps import (
     access,
     acquire,
     append,
-    at_rate,
     call,
     check,
     claiming,
@@ -66,7 +65,7 @@ class Routes:
     def __init__(self, spec: BobSpec, stations: Stations, places: Places):
         self.spec, self.stations, self.places, self.clients = spec, stations, places, stations.clients
         self.hosts, self.drives, self.record = spec.hosts, spec.drives, spec.drives.append
-        self.call, self.wire = spec.hosts.cores.at_speed(spec.hosts.internode.call), at_rate(spec.hosts.nic)
+        self.call, self.wire = spec.hosts.cores.at_speed(spec.hosts.internode.call), spec.network.wire(spec.hosts.nic)
         self.way = delay(stations.latency, spec.network.latency)
 
     def route(self, kind: Kind) -> Route:

@@ -31,7 +31,9 @@ class Stations(StationList):
         self.latency = self.add(Station("network latency", "network latency", infinite))
         self.drive_latency = self.add(Station("drive latency", "drive latency", infinite))
         self.timeout = self.add(Station("timeout", "timeout", infinite))
-        self.clients = ClientStations(spec.client, self.add, group=client_group, latency=self.latency, queue=queue)
+        self.clients = ClientStations(
+            spec.client, self.add, group=client_group, latency=self.latency, network=spec.network
+        )
         hosts, drives = range(spec.hosts.count), range(spec.drives.count)
         cores = spec.hosts.cores.count
         self.cpu = np.array(

@@ -45,6 +45,7 @@ def unused(spec: BobSpec, ops: Collection[Op]) -> list[str]:
     """Return the paths that have no effect with the other values of the spec."""
     silent = any(fault.kind == "link_down" for fault in spec.faults)
     without_effect = {
+        **spec.network.unused_headers((spec.client.nic, spec.hosts.nic)),
         "hosts.internode": spec.total_nodes == 1,
         "operation_timeout": not silent,
         "blobs": not spec.stored.objects or spec.stored.closed is not None,

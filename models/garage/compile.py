@@ -39,7 +39,7 @@ def compile(spec: GarageSpec, trace: Trace, waiting: float | None = None) -> tup
     spec = spec.model_copy(update={"drives": spec.drives.at_depth(waiting)})
     bucket, buckets = containers_of(trace, 1)
     group = int(not all_well(epochs_of(spec.faults)))
-    stations = HostStations(spec.client, spec.hosts, spec.drives, queue=spec.network.queue, client_group=group)
+    stations = HostStations(spec.client, spec.hosts, spec.drives, network=spec.network, client_group=group)
     places = Places(spec, stations, buckets)
     kinds, kind_of = _kinds(spec, trace)
     routes = Routes(spec, stations, places).routes(kinds)

@@ -24,7 +24,6 @@ from models.shared.steps import (
     Stages,
     Step,
     access,
-    at_rate,
     call,
     check,
     chunked,
@@ -79,7 +78,7 @@ class Routes:
     def __init__(self, spec: GarageSpec, stations: HostStations, places: Places):
         self.spec, self.stations, self.places, self.clients = spec, stations, places, stations.clients
         self.metadata, self.drives, speed = spec.metadata, spec.drives, spec.hosts.cores.at_speed
-        self.call, self.wire = speed(spec.hosts.internode.call), at_rate(spec.hosts.nic)
+        self.call, self.wire = speed(spec.hosts.internode.call), spec.network.wire(spec.hosts.nic)
         self.commit, self.row = speed(spec.metadata.commit), speed(spec.metadata.read)
         self.way = delay(stations.latency, spec.network.latency)
         self.stalled = delay(stations.latency, spec.network.delayed_ack)

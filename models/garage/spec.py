@@ -26,7 +26,7 @@ from models.network.service_demand import Demand, ServiceDemand
 from models.shared.background import BackgroundWork
 from models.shared.protection import Protection
 from models.shared.store_spec import FAULTS, Link
-from traces.spec.field_notes import Basis, Unit
+from traces.spec.field_notes import Basis
 from traces.spec.units import Bytes, Fraction, Seconds
 from traces.workload.distributions import Strict
 
@@ -39,9 +39,6 @@ _COMMIT = "assumed: five pages of a B-tree and a meta page, to the page cache (L
 class GarageLink(Link):
     """The network between clients and nodes."""
 
-    mtu: Annotated[int, Unit("bytes", "9000"), Basis("assumed: Ethernet without jumbo frames", 1280, 65536)] = Field(
-        1500, ge=1280, le=65536, description="Largest packet in bytes; 65,536 on loopback."
-    )
     delayed_ack: Annotated[Seconds, Basis(_NO_DELAY, 0.04, 0.2)] = Field(
         0.04,
         description="Time until a receiver acknowledges the headers of a small response, until when Nagle's algorithm "

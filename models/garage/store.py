@@ -49,9 +49,9 @@ def demands(spec: GarageSpec, ops: Collection[Op]) -> dict[str, ServiceDemand | 
 def unused(spec: GarageSpec, ops: Collection[Op]) -> list[str]:
     """Return the paths that have no effect with the other values of the spec."""
     without_effect = {
+        **spec.network.unused_headers((spec.client.nic, spec.hosts.nic), bool(spec.network.delayed_ack)),
         "hosts.internode": spec.hosts.count == 1,
         "drives.sync": not (spec.metadata.fsync or spec.data_fsync),
-        "network.mtu": not spec.network.delayed_ack,
         "hosts.internode.stalled": not spec.network.delayed_ack,
         "stored.object_size": not spec.stored.objects,
     }

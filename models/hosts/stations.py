@@ -15,6 +15,7 @@ from models.network.station import Station, StationList
 from models.shared.clients import ClientMachines, ClientStations
 from models.shared.faults import shut_actions, slowdowns_of_hosts
 from models.shared.links import added_link
+from models.shared.store_spec import Link
 
 
 class HostStations(StationList):
@@ -28,7 +29,7 @@ class HostStations(StationList):
     """
 
     def __init__(
-        self, client: ClientMachines, hosts: ServerHosts, drives: HostDrives, *, queue: float, client_group: int
+        self, client: ClientMachines, hosts: ServerHosts, drives: HostDrives, *, network: Link, client_group: int
     ):
         super().__init__()
         infinite = Discipline.INFINITE_SERVER
@@ -36,13 +37,15 @@ class HostStations(StationList):
         self.latency = self.add(Station("network latency", "network latency", infinite))
         self.drive_latency = self.add(Station("drive latency", "drive latency", infinite))
         self.timer = self.add(Station("timer", "timer", infinite))
-        self.clients = ClientStations(client, self.add, group=client_group, latency=self.latency, queue=queue)
+        self.clients = ClientStations(client, self.add, group=client_group, latency=self.latency, network=network)
         numbers, cores = range(hosts.count), hosts.cores.count
         self.cpu = np.array(
             [self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, cores, (h,))) for h in numbers], np.int32
         )
         self.ins, self.outs = (
-            np.array([added_link(self, f"host {h}", "host", h, way, hosts.nic, queue) for h in numbers], np.int32)
+            np.array(
+                [added_link(self, f"host {h}", "host", h, way, hosts.nic, network.queue) for h in numbers], np.int32
+            )
             for way in ("in", "out")
         )
         self.drive = np.array([

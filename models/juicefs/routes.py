@@ -23,7 +23,6 @@ from models.shared.steps import (
     Stages,
     Step,
     acquire,
-    at_rate,
     delay,
     detached,
     fan_out,
@@ -293,4 +292,4 @@ class Routes:
 
     def _nic(self, way: str) -> Step:
         at, below = self._at, self._spec.below.client
-        return send(at_rate(getattr(below, "nic", 0.0)), at.mount(way)) if at.has(way) else ()
+        return send(self._spec.below.network.wire(getattr(below, "nic", 0.0)), at.mount(way)) if at.has(way) else ()

@@ -59,7 +59,7 @@ class Stations:
         if spec.is_gateway:
             self.clients = ClientStations(
                 spec.client, self._of_clients, group=self._group + len(self.groups), latency=self.latency,
-                queue=spec.network.queue,
+                network=spec.network,
             )  # fmt: skip
             self.groups += tuple(replace(each, indices=("juicefs", spec.level)) for each in self.clients.groups)
 

@@ -36,7 +36,7 @@ def demands(spec: JuiceFSSpec, ops: Collection[Op]) -> dict[str, ServiceDemand |
 def unused(spec: JuiceFSSpec, ops: Collection[Op]) -> list[str]:
     """Return the paths that have no effect with the other values of the spec."""
     of_mounts = ["client.machines", "client.cores", "client.nic", "client.cpu", "network.latency", "network.queue",
-                 "tmp_folders"]  # fmt: skip
+                 "network.mtu", "network.payload_fraction", "tmp_folders"]  # fmt: skip
     in_memory = bool(spec.metadata.memory) and spec.metadata.engine == "redis"
     without_effect = {
         "metadata.servers": spec.metadata.engine in ("redis", "sqlite"),
@@ -47,7 +47,10 @@ def unused(spec: JuiceFSSpec, ops: Collection[Op]) -> list[str]:
         "cache.read": not spec.cache.present,
         "blocks.prefetch": not spec.cache.present,
     }
-    own = spec.client.unused() if spec.is_gateway else of_mounts
+    own = of_mounts
+    if spec.is_gateway:
+        headers = spec.network.unused_headers([spec.client.nic])
+        own = [*spec.client.unused(), *(path for path, is_unused in headers.items() if is_unused)]
     return [*own, "below.client.machines", *(path for path, is_unused in without_effect.items() if is_unused)]
 
 

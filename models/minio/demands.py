@@ -51,7 +51,9 @@ def _of_hosts(hosts: Hosts) -> dict[str, bool]:
 def unused(spec: MinioSpec, ops: Collection[Op]) -> list[str]:
     """Return the paths that have no effect with the other values of the spec."""
     hosts = {"hosts": spec.hosts} | {f"pools.{number}.hosts": pool.hosts for number, pool in enumerate(spec.pools)}
+    nics = [spec.client.nic, spec.network.bandwidth, spec.proxy.nic, *(each.nic for each in hosts.values())]
     without_effect = {
+        **spec.network.unused_headers(nics),
         **{f"{path}.{name}": is_unused for path, each in hosts.items() for name, is_unused in _of_hosts(each).items()},
         **{f"{path}.memory": spec.stored is None for path in hosts},
         "hosts.internode": spec.hosts.count * spec.hosts.processes == 1 and not spec.pools,
@@ -59,6 +61,7 @@ def unused(spec: MinioSpec, ops: Collection[Op]) -> list[str]:
         "movement": not any(fault.kind in ("decommission", "rebalance") for fault in spec.faults),
         "scanner.cycles": spec.scanner.speed == "off",
         "proxy": spec.balance != "proxy",
-        "network": spec.balance == "local",
+        "network.latency": spec.balance == "local",
+        "network.bandwidth": spec.balance == "local",
     }
     return [*spec.client.unused(), *(path for path, is_unused in without_effect.items() if is_unused)]

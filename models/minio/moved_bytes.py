@@ -28,6 +28,7 @@ def moved_per_byte(spec: MinioSpec) -> dict[str, float]:
     drives = {"read": ServiceDemand(), "write": _BYTE, "commit": ServiceDemand()}
     counted: dict[str, Any] = {
         "hosts": spec.hosts.model_copy(update={"nic": 1.0}),
+        "network": spec.network.model_copy(update={"payload_fraction": 1.0}),
         "drives": spec.drives.model_copy(update=drives),
     }
     spec, trace = spec.model_copy(update=counted), generate(spec.workload, 0)

@@ -27,7 +27,6 @@ from models.shared.steps import (
     Step,
     access,
     acquire,
-    at_rate,
     changed,
     check,
     chunked,
@@ -79,7 +78,7 @@ class Routes:
         self.readers: list[Server] = [partial(places.reader, position) for position in range(self.data)]
         self.way = delay(stations.latency, spec.network.latency)
         self.hop = delay(stations.latency, spec.hosts.internode.latency)
-        self.nic, self.wire = at_rate(spec.gateway_nic), at_rate(spec.hosts.nic * self.data)
+        self.nic, self.wire = spec.network.wire(spec.gateway_nic), spec.network.wire(spec.hosts.nic * self.data)
 
     def routes(self, kinds: Sequence[Kind]) -> tuple[Route, ...]:
         """Return the routes of kinds of requests, then those of their metachunks."""

@@ -38,7 +38,9 @@ class Stations(StationList):
         self.latency = self.add(Station("network latency", "network latency", infinite))
         self.drive_latency = self.add(Station("drive latency", "drive latency", infinite))
         self.timer = self.add(Station("timer", "timer", infinite))
-        self.clients = ClientStations(spec.client, self.add, group=client_group, latency=self.latency, queue=queue)
+        self.clients = ClientStations(
+            spec.client, self.add, group=client_group, latency=self.latency, network=spec.network
+        )
         hosts, cores = range(spec.hosts.count), spec.hosts.cores.count
         self.cpu = np.array(
             [self.add(Station(f"host {h} cpu", "host cpu", Discipline.SIRO, cores, (h,))) for h in hosts], np.int32

@@ -56,6 +56,7 @@ def unused(spec: OpenioSpec, ops: Collection[Op]) -> list[str]:
     """Return the paths that have no effect with the other values of the spec."""
     kinds, own = {fault.kind for fault in spec.faults}, spec.gateways.collocated
     without_effect = {
+        **spec.network.unused_headers((spec.client.nic, spec.hosts.nic, spec.gateway_nic)),
         "gateways.count": own,
         "gateways.cores": own,
         "gateways.nic": own,

@@ -51,6 +51,8 @@ def unused(spec: S3fsSpec, ops: Collection[Op]) -> list[str]:
         "temporary": not (_WRITING | _READING) & set(ops),
         "network.latency": True,  # the application is on the machine of its mount
         "network.queue": True,
+        "network.mtu": True,
+        "network.payload_fraction": True,
     }
     return [path for path, is_unused in without_effect.items() if is_unused]
 

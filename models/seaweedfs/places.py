@@ -43,7 +43,7 @@ class Stations(HostStations):
 
     def __init__(self, spec: SeaweedSpec, client_group: int):
         super().__init__(
-            spec.client, spec.hosts, spec.drives, queue=spec.network.queue, client_group=client_group
+            spec.client, spec.hosts, spec.drives, network=spec.network, client_group=client_group
         )  # fmt: skip
         self.master = self.add(Station("master cpu", "master cpu", Discipline.SIRO, spec.master.cores.count))
         gateways, store = range(spec.gateway_count), spec.filer.store

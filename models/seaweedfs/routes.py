@@ -23,7 +23,6 @@ from models.shared.steps import (
     Step,
     access,
     append,
-    at_rate,
     check,
     chunked,
     commit,
@@ -93,7 +92,7 @@ class Routes:
         self.batch = batch
         self.spec, self.stations, self.places, self.clients = spec, stations, places, stations.clients
         self.drives, self.volumes, self.head = spec.drives, spec.volumes, places.head
-        self.wire, self.gateway = at_rate(spec.hosts.nic), at_rate(spec.gateway_nic)
+        self.wire, self.gateway = spec.network.wire(spec.hosts.nic), spec.network.wire(spec.gateway_nic)
         self.call = spec.hosts.cores.at_speed(spec.hosts.internode.call)
         self.way = delay(stations.latency, spec.network.latency)
 

@@ -57,6 +57,7 @@ def unused(spec: SeaweedSpec, ops: Collection[Op]) -> list[str]:
     """Return the paths that have no effect with the other values of the spec."""
     own = spec.gateways.collocated
     without_effect = {
+        **spec.network.unused_headers((spec.client.nic, spec.hosts.nic, spec.gateway_nic)),
         "gateways.count": own,
         "gateways.cores": own,
         "gateways.nic": own,

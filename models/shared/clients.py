@@ -19,7 +19,8 @@ from models.network.service_demand import Demand, ServiceDemand
 from models.network.station import Bound, Choice, Group, Station
 from models.shared.client_policy import ClientPolicies
 from models.shared.links import link
-from models.shared.steps import Step, at_rate, visit
+from models.shared.steps import Step, visit
+from models.shared.store_spec import Link
 from traces.operations import Op
 from traces.spec.field_notes import Basis, LinkRate
 from traces.spec.units import BytesPerSecond
@@ -134,8 +135,8 @@ class ClientStations:
         hosts: Sequence[HostStations] = (),
         group: int = 0,
         latency: int | None = None,
+        network: Link,
         connections: int = 1,
-        queue: float = 0.0,
     ):
         """Add the stations of the machines, or use those of the hosts.
 
@@ -145,11 +146,11 @@ class ClientStations:
             hosts: the storage hosts, for clients that run on all of them or on some.
             group: index in the network of the group in `groups`.
             latency: an infinite server for the CPU time of clients without a limited number of cores.
+            network: the network between clients and store.
             connections: number of connections that together reach the rate of a client machine's NIC.
-            queue: bytes that wait before its links when they are full.
         """
         self._client, self._add, self._latency = client, add, latency
-        self._connections, self._queue = connections, queue
+        self._connections, self._network = connections, network
         used = [hosts[host] for host in client.hosts_among(len(hosts))] if client.on_storage_hosts else []
         machines = used or [self._machine(number) for number in range(client.machines)]
         self._at: dict[str, int | Bound] = dict(machines[0].parts)
@@ -167,10 +168,9 @@ class ClientStations:
         if client.cores is not None:
             cpu = self._add(Station(f"{name} cpu", "client cpu", Discipline.SIRO, client.cores.count, (number,)))
         if client.nic:
+            queue, connections = self._network.queue, self._connections
             up, down = (
-                self._add(
-                    link(f"{name} {way}", "client network", (number, way), client.nic, self._queue, self._connections)
-                )
+                self._add(link(f"{name} {way}", "client network", (number, way), client.nic, queue, connections))
                 for way in ("up", "down")
             )
         return HostStations(cpu, up, down)
@@ -198,5 +198,5 @@ class ClientStations:
         at = self._at.get(way)
         if at is None or not remote:
             return ()
-        demand = at_rate(self._client.nic) if demand is None else demand
+        demand = self._network.wire(self._client.nic) if demand is None else demand
         return visit(at, demand.scaled(remote) if remote < 1 else demand)

@@ -37,6 +37,11 @@ def segment_bytes(mtu: int) -> int:
     return mtu - 52
 
 
+def mtu_of(segment: int) -> int:
+    """Return the size of a packet whose payload is `segment` bytes."""
+    return segment + 52
+
+
 def payload_fraction(mtu: int) -> float:
     """Return the fraction of the rate of an Ethernet link that payload can take in packets of `mtu` bytes.
 

@@ -13,10 +13,11 @@ from pydantic import Field
 
 from models.devices.processors import BARE_COUNT, Cores
 from models.network.discipline import Discipline
-from models.network.service_demand import Demand, ServiceDemand
+from models.network.service_demand import NOTHING, Demand, ServiceDemand
 from models.network.station import Station
 from models.shared.links import link
-from models.shared.steps import Step, at_rate, send, use
+from models.shared.steps import Step, send, use
+from models.shared.store_spec import Link
 from traces.spec.field_notes import Basis, LinkRate
 from traces.spec.units import BytesPerSecond
 from traces.workload.distributions import Strict
@@ -54,22 +55,27 @@ class ProxyStations:
 
     proxy: Proxy
     cpu: int
+    wire: ServiceDemand
     inward: int | None
     outward: int | None
 
     @classmethod
-    def added(cls, proxy: Proxy, add: Callable[[Station], int], queue: float, machines: int = 1) -> ProxyStations:
-        """Add the stations by `add`, which returns the index of each; `queue` bytes wait before full links.
+    def added(cls, proxy: Proxy, add: Callable[[Station], int], network: Link, machines: int = 1) -> ProxyStations:
+        """Add the stations by `add`, which returns the index of each.
 
-        `machines`: number of load balancers, over which requests are spread evenly.
+        Args:
+            proxy: a load balancer.
+            add: adds a station and returns its index.
+            network: the network between clients and store.
+            machines: number of load balancers, over which requests are spread evenly.
         """
         cpu = add(Station("proxy cpu", "proxy cpu", Discipline.SIRO, proxy.cores.count * machines))
         if not proxy.nic:
-            return cls(proxy, cpu, None, None)
+            return cls(proxy, cpu, NOTHING, None, None)
         inward, outward = (
-            add(link(f"proxy {way}", "proxy network", (way,), proxy.nic, queue)) for way in ("in", "out")
+            add(link(f"proxy {way}", "proxy network", (way,), proxy.nic, network.queue)) for way in ("in", "out")
         )
-        return cls(proxy, cpu, inward, outward)
+        return cls(proxy, cpu, network.wire(proxy.nic), inward, outward)
 
     def request(self, with_body: bool) -> Step:
         """Return what a request does here on its way to the store."""
@@ -86,5 +92,4 @@ class ProxyStations:
     def _passed(self, work: ServiceDemand, with_body: bool) -> Step:
         if self.inward is None or self.outward is None or not with_body:
             return use(self.cpu, work)
-        wire = at_rate(self.proxy.nic)
-        return send(wire, self.inward) + use(self.cpu, work) + send(wire, self.outward)
+        return send(self.wire, self.inward) + use(self.cpu, work) + send(self.wire, self.outward)

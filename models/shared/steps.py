@@ -4,7 +4,7 @@ A *step* is a series of visits, empty if it takes no time; `+` joins steps to lo
 step. *Stages* come one after the other, and are joined by `+` as well. A *place* is a station, or what a placement
 table or a group has for the request. All functions are pure: they return visits and stages, and know no store::
 
-    in_series(use(cores, demand), send(at_rate(nic), link_out, link_in))
+    in_series(use(cores, demand), send(network.wire(nic), link_out, link_in))
     fan_out([call(cores, at("cores"), demand, way) + append(at("volume"), demand) for at in replicas], wait_for=2)
     detached(latency, [access(drive, write)])
 """
@@ -135,11 +135,6 @@ def starts(at: Place, requests: SubRequests) -> Step:
 
 
 # Networks and drives.
-
-
-def at_rate(bytes_per_s: float) -> ServiceDemand:
-    """Return the demand of a request's bytes at a bandwidth; nothing if that is 0, which means no limit."""
-    return ServiceDemand(per_byte=1 / bytes_per_s) if bytes_per_s else NOTHING
 
 
 def send(demand: ServiceDemand, *links: Place) -> Step:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, model_validator
 
 from models.catalogue.quotes import Quoted
 from models.durability.promise import Promise
+from models.network.service_demand import NOTHING, ServiceDemand
 from models.shared.client_policy import ClientPolicies
 from models.shared.faults import refuse_overlaps
+from models.shared.links import payload_fraction
 from models.shared.prices import PriceList
 from traces.spec.field_notes import Basis, Unit
 from traces.spec.fit_bounds import Fit
 from traces.spec.suggestions import did_you_mean
-from traces.spec.units import Bytes, Seconds
+from traces.spec.units import Bytes, Fraction, Seconds
 from traces.workload.distributions import Strict
 from traces.workload.workload import Workload
 
@@ -40,6 +42,42 @@ class Link(Strict):
         "NIC and in the port of the switch. Whatever comes to a full link waits for them, small messages as well; 0: "
         "none.",
     )
+    mtu: Annotated[int, Unit("bytes", "9000"), Basis("assumed: Ethernet without jumbo frames", 1280, 65536)] = Field(
+        1500, ge=576, le=65536, description="Largest packet in bytes; 9000 with jumbo frames, 65536 on loopback."
+    )
+    payload_fraction: (
+        Annotated[Fraction, Field(gt=0, le=1), Basis("frames of `mtu` bytes: IEEE 802.3, RFC 7323", 0.8, 1)] | None
+    ) = Field(
+        None,
+        description="Fraction of a NIC's rate that payload can take; absent: what the framing of Ethernet, IP and TCP "
+        "leaves by `mtu`, 0.94 with 1,500 bytes and 0.99 with 9,000.",
+    )
+
+    @property
+    def payload(self) -> float:
+        """Fraction of a NIC's rate that payload can take."""
+        return payload_fraction(self.mtu) if self.payload_fraction is None else self.payload_fraction
+
+    def payload_rate(self, bytes_per_s: float) -> float:
+        """Return the payload in bytes per second that a link of a rate can take; 0: no limit."""
+        return bytes_per_s * self.payload
+
+    def unused_headers(self, nics: Iterable[float], held: bool = False) -> dict[str, bool]:
+        """Return whether each path that says what headers take has no effect.
+
+        Args:
+            nics: rates of links, B/s; 0: no limit.
+            held: whether the size of packets matters to small responses, too.
+        """
+        limited = any(nics)
+        return {
+            "network.payload_fraction": not limited,
+            "network.mtu": not held and (not limited or self.payload_fraction is not None),
+        }
+
+    def wire(self, bytes_per_s: float) -> ServiceDemand:
+        """Return the demand of a request's bytes on a link of a rate; nothing if that is 0, which means no limit."""
+        return ServiceDemand(per_byte=1 / self.payload_rate(bytes_per_s)) if bytes_per_s else NOTHING
 
 
 class Internode(Strict):

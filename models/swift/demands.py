@@ -48,6 +48,7 @@ def unused(spec: SwiftSpec, ops: Collection[Op]) -> list[str]:
     reads, writes = ({*names} & set(worked(ops)) for names in (("GET", "HEAD"), ("PUT", "DELETE")))
     fails = any(fault.kind in ("drive_frozen", "link_down") for fault in spec.faults)
     without_effect = {
+        **spec.network.unused_headers((spec.client.nic, spec.hosts.nic, spec.proxies.nic)),
         "proxies.concurrency_timeout": not (spec.proxies.concurrent_gets and reads),
         "proxies.post_quorum_timeout": not writes,
         "proxies.conn_timeout": not fails,

@@ -18,7 +18,6 @@ from models.shared.steps import (
     Step,
     access,
     acquire,
-    at_rate,
     check,
     chunked,
     delay,
@@ -99,7 +98,7 @@ class Routes:
         self.spec, self.stations, self.clients = spec, stations, stations.clients
         self.files, self.drives, self.at = spec.file_system, spec.drives, stations.at
         self.call = spec.hosts.cores.at_speed(spec.file_system.call)
-        self.wire, self.server = at_rate(spec.hosts.nic), at_rate(spec.file_system.nic)
+        self.wire, self.server = spec.network.wire(spec.hosts.nic), spec.network.wire(spec.file_system.nic)
         self.way = delay(stations.latency, spec.network.latency)
 
     def routes(self, kinds: Sequence[Kind]) -> tuple[Route, ...]:
@@ -178,7 +177,8 @@ class Routes:
 
         In between are the writes of the others that take turns, and the work on these bytes.
         """
-        rates = [rate for rate in (self.spec.hosts.nic, self.spec.client.nic) if rate]
+        nics = (self.spec.hosts.nic, self.spec.client.nic)
+        rates = [self.spec.network.payload_rate(nic) for nic in nics if nic]
         each_s = self.writers * write.per_byte + self.spec.hosts.cpu_demand("PUT").per_byte
         left = 1 - min(rates) * each_s if rates else 0.0
         if left <= 0:

@@ -32,7 +32,7 @@ class Stations(HostStations):
         # Drives are those of the file system: of the only host, or of the server, which has no other stations here.
         super().__init__(
             spec.client, spec.hosts,
-            spec.drives.model_copy(update={"count": 0}), queue=spec.network.queue, client_group=0,
+            spec.drives.model_copy(update={"count": 0}), network=spec.network, client_group=0,
         )  # fmt: skip
         depth = spec.drives.queue_depth
         self.drive = np.array([

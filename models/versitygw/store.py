@@ -44,6 +44,7 @@ def demands(spec: VersitygwSpec, ops: Collection[Op]) -> dict[str, ServiceDemand
 def unused(spec: VersitygwSpec, ops: Collection[Op]) -> list[str]:
     """Return the paths that have no effect with the other values of the spec."""
     without_effect = {
+        **spec.network.unused_headers((spec.client.nic, spec.hosts.nic, spec.file_system.nic)),
         "hosts.internode": True,
         "file_system.latency": not spec.is_remote,
         "file_system.nic": not spec.is_remote,

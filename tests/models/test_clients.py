@@ -63,6 +63,7 @@ def test_a_transfer_takes_its_time_on_the_nic_of_the_client(way):
         "hosts.cpu.GET=1ms",
         "hosts.cpu.PUT=1ms",
         "client.cpu={}",
+        "network.payload_fraction=1",
     )
     fast, slow = (simulate(of_minio(*sets, *more)) for more in ((), ("client.nic=100MB/s",)))
     np.testing.assert_allclose(slow.latency_s - fast.latency_s, 0.010, rtol=1e-6)

@@ -158,7 +158,7 @@ class Routes:
     """The protocol."""
 
     def __init__(self, spec: AppendLogSpec, at: Cluster):
-        self.spec, self.at, self.wire = spec, at, steps.at_rate(spec.hosts.nic)
+        self.spec, self.at, self.wire = spec, at, spec.network.wire(spec.hosts.nic)
         self.way = steps.delay(at.latency, spec.network.latency)
         self.asked = steps.in_series(steps.round_trip(self.way, steps.visit(at.metadata, spec.metadata)))
         self.copies = [partial(at.table.at, "copy", copy) for copy in range(COPIES.width)]

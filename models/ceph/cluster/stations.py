@@ -223,7 +223,7 @@ class Stations:
         if spec.access.via_gateways and spec.proxy is not None:
             machines = spec.gateway_hosts if spec.has_ingress else 1
             proxy = spec.proxy.model_copy(update={"nic": 0.0}) if spec.has_ingress else spec.proxy
-            self.proxy = ProxyStations.added(proxy, self._take, spec.network.queue, machines)
+            self.proxy = ProxyStations.added(proxy, self._take, spec.network, machines)
 
     @staticmethod
     def costs_of(spec: CephSpec, costs: CostFunctions) -> tuple[tuple[_Equipment, ...], tuple[object, ...]]:
@@ -242,7 +242,7 @@ class Stations:
         group = 1 if spec.access.via_gateways else 0
         self.clients = ClientStations(
             spec.client, self._take, hosts=hosts, group=group, latency=self.latency,
-            connections=spec.network.connections(spec.client.nic), queue=spec.network.queue,
+            connections=spec.network.connections(spec.client.nic), network=spec.network,
         )  # fmt: skip
 
     @property

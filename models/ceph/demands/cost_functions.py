@@ -415,7 +415,7 @@ class CostFunctions:
     def nic(self, per_s: float) -> ServiceDemand:
         """Return the demand of bytes on a NIC of `per_s` bytes per second, at the rate of one connection."""
         network = self.spec.network
-        return ServiceDemand(per_byte=network.connections(per_s) / (per_s * network.payload))
+        return ServiceDemand(per_byte=network.connections(per_s) / network.payload_rate(per_s))
 
     @property
     def dma(self) -> ServiceDemand:

@@ -12,7 +12,6 @@ from models.devices.processors import BARE_COUNT, ProcessorCores
 from models.network.service_demand import Demand, ServiceDemand
 from models.shared.caches import Cache
 from models.shared.clients import ClientMachines, Nic
-from models.shared.links import payload_fraction
 from models.shared.prices import Price, PriceList
 from models.shared.proxies import Proxy
 from models.shared.store_spec import Link
@@ -52,16 +51,6 @@ class Links(Link):
     latency: Annotated[
         Seconds, Fit(1e-7, 1.0, "s", "mean"), Basis("assumed: one switch and kernel TCP", 5e-6, 5e-3)
     ] = Field(50e-6, description="One-way latency between two machines: wire, switches, interrupts.")
-    mtu: Annotated[int, Unit("bytes", "9000"), Basis("assumed: Ethernet without jumbo frames", 1280, 65536)] = Field(
-        1500, ge=576, le=65536, description="Largest packet in bytes; 9000 with jumbo frames, 65536 on loopback."
-    )
-    payload_fraction: (
-        Annotated[Fraction, Field(gt=0, le=1), Basis("frames of `mtu` bytes: IEEE 802.3, RFC 7323", 0.8, 1)] | None
-    ) = Field(
-        None,
-        description="Fraction of a NIC's rate that payload can take; absent: what the framing of Ethernet, IP and TCP "
-        "leaves by `mtu`, 0.94 with 1,500 bytes and 0.99 with 9,000.",
-    )
     delayed_ack: Annotated[
         Seconds, Basis("Linux: TCP_DELACK_MIN, include/net/tcp.h; seen 42 to 46 ms with a tick of 4 ms", 0.02, 0.2)
     ] = Field(
@@ -86,17 +75,12 @@ class Links(Link):
         description="Whether transfers between daemons are encrypted (msgr v2 secure mode), which takes CPU time.",
     )
 
-    @property
-    def payload(self) -> float:
-        """Fraction of a NIC's rate that payload can take."""
-        return payload_fraction(self.mtu) if self.payload_fraction is None else self.payload_fraction
-
     def connections(self, nic_bytes_per_s: float) -> int:
         """Return the number of connections that together reach the rate of a NIC, rounded; at least 1."""
         rate = self.connection_rate
         if self.latency:
             rate = min(rate, self.window / (2 * self.latency))
-        return max(1, round(nic_bytes_per_s * self.payload / rate))
+        return max(1, round(self.payload_rate(nic_bytes_per_s) / rate))
 
 
 class Hosts(Strict):

@@ -71,7 +71,7 @@ class Stations:
         self.cpu = np.array(list(self._cores(alone)), np.int32)
         group = len(self.pools) if depends_on_time(spec) else 0  # those of pools come first
         if not spec.client.on_storage_hosts:
-            self.clients = ClientStations(spec.client, self.add, group=group, queue=spec.network.queue)
+            self.clients = ClientStations(spec.client, self.add, group=group, network=spec.network)
         self.latency = self.add(Station("network latency", "network latency", Discipline.INFINITE_SERVER))
         self.up, self.down = (
             self.add(link(f"network {way}", "network", (way,), spec.network.bandwidth, spec.network.queue))
@@ -100,7 +100,7 @@ class Stations:
         self.nowhere = self.add(NOWHERE)
         self.ins, self.outs = self._links(total_hosts, name, spec.network.queue)
         if spec.client.on_storage_hosts:
-            self.clients = ClientStations(spec.client, self.add, hosts=self._hosts(), group=group)
+            self.clients = ClientStations(spec.client, self.add, hosts=self._hosts(), group=group, network=spec.network)
         nodes = [
             pool.first_host + node // pool.hosts.processes for pool in self.pools for node in range(pool.layout.nodes)
         ]
@@ -108,7 +108,7 @@ class Stations:
         self.slots, self.permits = self._slots(spec), self._permits(spec.reads_per_node)
         self.proxy_cpu = self.proxy_in = self.proxy_out = self.nowhere
         if spec.balance == "proxy":
-            proxy = ProxyStations.added(spec.proxy, self.add, spec.network.queue)
+            proxy = ProxyStations.added(spec.proxy, self.add, spec.network)
             self.proxy_cpu = proxy.cpu
             if proxy.inward is not None and proxy.outward is not None:
                 self.proxy_in, self.proxy_out = proxy.inward, proxy.outward

@@ -17,7 +17,6 @@ from models.shared.steps import (
     Server,
     Stages,
     Step,
-    at_rate,
     call,
     changed,
     delay,
@@ -86,7 +85,7 @@ class Transfers(Request):
 
     @property
     def _wire(self) -> ServiceDemand:
-        return at_rate(self.nic)
+        return self.spec.network.wire(self.nic)
 
     def _far(self) -> range:
         return range(self.own, self.layout.size)
@@ -144,15 +143,16 @@ class Transfers(Request):
 
     def _on_client_links(self, moved: Callable[[ServiceDemand], ServiceDemand], up: bool) -> Step:
         stations, balance, remote = self.stations, self.spec.balance, self._remote
+        wire = self.spec.network.wire
         nic = self.nic if self.client.on_storage_hosts else self.client.nic
-        found = stations.clients.transfer("up" if up else "down", moved(at_rate(nic)) if nic else NOTHING, remote)
+        found = stations.clients.transfer("up" if up else "down", moved(wire(nic)) if nic else NOTHING, remote)
         if balance != "local":
-            found += send(moved(at_rate(self.spec.network.bandwidth)), stations.up if up else stations.down)
+            found += send(moved(wire(self.spec.network.bandwidth)), stations.up if up else stations.down)
         if balance == "proxy":
-            found += send(moved(at_rate(self.spec.proxy.nic)), stations.proxy_in, stations.proxy_out)
+            found += send(moved(wire(self.spec.proxy.nic)), stations.proxy_in, stations.proxy_out)
         if self.nic and remote:
-            own, wire = self.places.head(self.kind.pool, "in" if up else "out"), moved(self._wire)
-            found += visit(own, wire.scaled(remote) if remote < 1 else wire)
+            own, demand = self.places.head(self.kind.pool, "in" if up else "out"), moved(self._wire)
+            found += visit(own, demand.scaled(remote) if remote < 1 else demand)
         return found
 
     @property

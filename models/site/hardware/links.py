@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from models.shared.links import mtu_of, payload_fraction, segment_bytes
 from models.site.reader import Found, Reader, SiteFile
 
+_MTU = 1500  # of Ethernet without jumbo frames
 _SPEED = re.compile(r"^\s*Speed:\s*(\S.*?)\s*$", re.MULTILINE)
 
 
@@ -30,7 +32,7 @@ def read_ethtool(file: SiteFile) -> Found:
 
 
 def read_iperf(file: SiteFile) -> Found:
-    """Return the measured rate of a transfer: what was received.
+    """Return the rate of the link that carried a transfer: the payload that was received, and its headers.
 
     Raises:
         ValueError: the test failed.
@@ -39,7 +41,8 @@ def read_iperf(file: SiteFile) -> Found:
         raise ValueError(f"iperf3 says: {error}")
     end = file.fields["end"]
     total = end.get("sum_received") or end["sum"]
-    return Found({"nic": rate_text(float(total["bits_per_second"]))})
+    segment = file.fields["start"].get("tcp_mss_default") or segment_bytes(_MTU)
+    return Found({"nic": rate_text(float(total["bits_per_second"]) / payload_fraction(mtu_of(segment)))})
 
 
 def _is_iperf(file: SiteFile) -> bool:

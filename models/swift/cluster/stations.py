@@ -47,7 +47,7 @@ class Stations(StationList):
         self._shared = self._shared_cores(spec)
         machine = [] if self._shared is None else [HostStations(cpu=self._shared)]
         self.clients = ClientStations(
-            spec.client, self.add, hosts=machine, group=client_group, latency=self.latency, queue=queue
+            spec.client, self.add, hosts=machine, group=client_group, latency=self.latency, network=spec.network
         )
         self.proxies = np.array([self._proxy(spec, number) for number in range(spec.proxies.count)], np.int32)
         hosts, group = range(spec.hosts.count), group_of_hosts(spec.hosts.groups, spec.hosts.count)

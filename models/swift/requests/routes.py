@@ -24,7 +24,6 @@ from models.shared.steps import (
     Stages,
     Step,
     access,
-    at_rate,
     changed,
     check,
     claiming,
@@ -92,6 +91,7 @@ class Routes:
             each or NOTHING for each in (self.drives.read, self.drives.write, self.drives.sync)
         )
         self.way = delay(stations.latency, spec.network.latency)
+        self.proxy_wire = spec.network.wire(self.proxies.nic)
         self.servers = [partial(places.write, position) for position in range(spec.pieces)]
 
     def route(self, kind: Kind) -> Route:
@@ -154,20 +154,21 @@ class Routes:
 
         It leaves a request only when a socket is full or empty, which is so if the link is slower than the drive.
         """
-        nic = min((each for each in (self.hosts.nic, self.proxies.nic) if each), default=0.0)
+        nics = [each for each in (self.hosts.nic, self.proxies.nic) if each]
         size = np.array([access_bytes])
         drive_s = float(demand.mean_s(size)[0] + latency.mean_s(size)[0])
-        return drive_s > 0 and (not nic or drive_s >= access_bytes / nic)
+        return drive_s > 0 and (not nics or drive_s >= access_bytes / self.spec.network.payload_rate(min(nics)))
 
     def _links_of_read(self) -> Step:
         """The bytes of an object on their way to the client: of hedged reads, those of the first servers in order."""
         pieces, proxy = self.spec.data_pieces, self.places.proxy
-        sent = send(at_rate(self.hosts.nic * pieces), *(self.places.read(p, "out") for p in range(pieces)))
-        return sent + send(at_rate(self.proxies.nic), proxy("in")) + self._to_client()
+        piece = self.spec.network.wire(self.hosts.nic * pieces)
+        sent = send(piece, *(self.places.read(p, "out") for p in range(pieces)))
+        return sent + send(self.proxy_wire, proxy("in")) + self._to_client()
 
     def _to_client(self) -> Step:
         """The bytes of an object between proxy and client."""
-        return send(at_rate(self.proxies.nic), self.places.proxy("out")) + self.stations.clients.transfer("down")
+        return send(self.proxy_wire, self.places.proxy("out")) + self.stations.clients.transfer("down")
 
     # Writes.
 
@@ -191,9 +192,9 @@ class Routes:
 
     def _received(self, kind: Kind) -> Stages:
         """The bytes of an object on links and in object servers, which write them if the page cache does not."""
-        data, proxy, once = self.spec.data_pieces, self.places.proxy, at_rate(self.proxies.nic)
+        data, proxy, once = self.spec.data_pieces, self.places.proxy, self.proxy_wire
         links = self._from_client() + send(once.scaled(len(self.servers) / data), proxy("out"))
-        links += send(at_rate(self.hosts.nic * data), *(at("in") for at in self.servers))
+        links += send(self.spec.network.wire(self.hosts.nic * data), *(at("in") for at in self.servers))
         stays = self._through and self._stays(self.write, self.drives.write_latency, self.drives.write_size)
         count, writes = kind.accesses - self._buffered(kind), [self._written(kind, at) for at in self.servers]
         written = (
@@ -205,7 +206,7 @@ class Routes:
     def _from_client(self) -> Step:
         """The bytes of an object between client and proxy, and the work of both on them."""
         own = self.stations.clients.transfer("up") + self._proxy_bytes("PUT")
-        return own + send(at_rate(self.proxies.nic), self.places.proxy("in"))
+        return own + send(self.proxy_wire, self.places.proxy("in"))
 
     def _written(self, kind: Kind, at: Server) -> Step:
         """The work of an object server on the bytes of one access."""

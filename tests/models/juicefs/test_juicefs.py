@@ -142,7 +142,13 @@ def test_sequential_reads_have_the_read_ahead_in_progress():
 
 def test_bytes_cross_the_network_of_a_gateway_twice():
     """A NIC of 100 MB/s in each direction: 100 MB come in and go out at the same time; another client's leave it."""
-    nic = ["access=gateway", "below.client.nic=100MB/s", "workload.mix={PUT: 1}", "workload.operations=1"]
+    nic = [
+        "access=gateway",
+        "below.client.nic=100MB/s",
+        "below.network.payload_fraction=1",
+        "workload.mix={PUT: 1}",
+        "workload.operations=1",
+    ]
     run = simulate(layered("minio", *nic, "workload.object_size=100MB", "mounts.cpu={}"), seed=1)
     found = {row["name"]: row["utilization"] * run.duration_s for row in run.stations.to_pylist()}
     assert found["client down"] == pytest.approx(1, rel=0.01)  # from the client to the gateway

@@ -30,7 +30,7 @@ def cluster(count: int = 4, per_host: int = 2, **sections) -> MinioSpec:
     data = {
         "store": "minio",
         "workload": {"operations": 1, "object_size": "4KiB"},
-        "network": {"latency": LATENCY_S},
+        "network": {"latency": LATENCY_S, "payload_fraction": 1},
         "hosts": {"count": count, "nic": NIC, "cpu": CPU_S, "internode": {"latency": WAY_S}}
         | sections.pop("hosts", {}),
         "drives": {
@@ -114,7 +114,10 @@ def test_the_nic_of_clients_by_hand(op):
 @pytest.mark.parametrize("op", ["GET", "PUT"])
 def test_clients_of_their_own_host_use_no_network(op):
     """The transfer between client and host, on network and NIC in parallel, takes no time."""
-    on_hosts = {"client": {"placement": "storage_hosts"}, "network": {"latency": 0.01, "bandwidth": 1e8}}
+    on_hosts = {
+        "client": {"placement": "storage_hosts"},
+        "network": {"latency": 0.01, "bandwidth": 1e8, "payload_fraction": 1},
+    }
     local, other = (ran(cluster(balance=d, **on_hosts), op, MIB)[0].end_s[0] for d in ("local", "round_robin"))
     assert other - local == pytest.approx(2 * 0.01 + max(MIB / 1e8, 3 / 4 * MIB / NIC))
 

@@ -18,7 +18,7 @@ BASE = {
     "store": "minio",
     "workload": {"operations": 1, "object_size": "4KiB"},
     "client": {"cpu": {"PUT": "1ms", "GET": "2ms"}},
-    "network": {"latency": "10ms", "bandwidth": "1MB/s"},
+    "network": {"latency": "10ms", "bandwidth": "1MB/s", "payload_fraction": 1},
     "hosts": {
         "cpu": {"PUT": {"constant": "3ms", "per_byte": "1ns"}, "GET": "4ms", "HEAD": "5ms", "DELETE": 0, "LIST": 0}
     },
@@ -69,7 +69,7 @@ def test_client_link_and_host_handle_a_streams_bytes_at_the_same_time():
     per_byte_s = {"client": 2e-9, "host": 3e-9, "link": 1e-9}
     data = BASE | {
         "client": {"cpu": {op: {"constant": "1ms", "per_byte": per_byte_s["client"]} for op in ("GET", "PUT")}},
-        "network": {"bandwidth": 1 / per_byte_s["link"]},
+        "network": {"bandwidth": 1 / per_byte_s["link"], "payload_fraction": 1},
         "hosts": {"cpu": {op: {"constant": "2ms", "per_byte": per_byte_s["host"]} for op in ("GET", "PUT")}},
         "drives": FREE,
     }

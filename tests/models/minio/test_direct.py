@@ -70,7 +70,8 @@ def test_a_range_reads_all_of_its_blocks(start, length, blocks):
 
 def test_a_range_of_several_hosts_moves_its_blocks():
     """Each of four shards is a quarter of the block, read in one access and sent to the coordinator."""
-    spec = cluster(hosts={"cpu": {"GET": 0}, "internode": {"latency": 0}}, network={"latency": 0})
+    network = {"latency": 0, "payload_fraction": 1}
+    spec = cluster(hosts={"cpu": {"GET": 0}, "internode": {"latency": 0}}, network=network)
     trace = trace_of(["GET"], ["k"], size_bytes=8 * MIB, range_start_bytes=MIB, range_bytes=4096)
     whole = trace_of(["GET"], ["k"], size_bytes=MIB)
     ends = [compiled_engine.run(Program.of(*compile_spec(spec, each), 0)).end_s[0] for each in (trace, whole)]

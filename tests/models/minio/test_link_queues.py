@@ -24,7 +24,7 @@ def one_host(**network):
     data = {
         "store": "minio",
         "workload": {"operations": 1, "object_size": "4KiB"},
-        "network": {"queue": "1MiB"} | network,
+        "network": {"queue": "1MiB", "payload_fraction": 1} | network,
         "hosts": {"nic": NIC, "cpu": {"GET": 0, "PUT": 0}},
         "drives": FREE,
     }
@@ -72,7 +72,9 @@ def test_a_queue_has_no_more_than_its_length():
 def test_without_contention_messages_only_take_the_time_of_their_bytes(op, size):
     nic = 1e8
     plain, _ = ran(cluster_of(hosts={"nic": nic}), op, size)
-    queued, network = ran(cluster_of(hosts={"nic": nic}, network={"latency": LATENCY_S, "queue": "1MiB"}), op, size)
+    queued, network = ran(
+        cluster_of(hosts={"nic": nic}, network={"latency": LATENCY_S, "queue": "1MiB", "payload_fraction": 1}), op, size
+    )
     more_s = float(queued.end_s[0] - plain.end_s[0])
     rounds = acknowledged_rounds(size)
     calls = 7 + rounds  # at most: the rounds of calls, each with a message there and back

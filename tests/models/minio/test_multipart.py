@@ -60,8 +60,8 @@ def test_a_part_begins_when_another_one_has_ended():
     byte_s, size = 1e-7, 80 * MIB
     took_s = [
         end_s(
-            alone({"part_size": "5MiB", "parallel": parallel}, depth=4, network={"bandwidth": 1 / byte_s},
-                  hosts={"nic": 1e12}), size,
+            alone({"part_size": "5MiB", "parallel": parallel}, depth=4,
+                  network={"bandwidth": 1 / byte_s, "payload_fraction": 1}, hosts={"nic": 1e12}), size,
         )
         for parallel in (1, 4)
     ]  # fmt: skip
@@ -123,7 +123,7 @@ def test_a_get_reads_one_part_after_the_other():
     byte_s, took_s = 1e-7, []
     for multipart in ({"part_size": "5MiB", "threshold": "5MiB"}, None):
         hosts = {"cpu": {"GET": 0.0, "PUT": 0.0}, "nic": 1e12}
-        spec = alone(multipart, hosts=hosts, network={"bandwidth": 1 / byte_s})
+        spec = alone(multipart, hosts=hosts, network={"bandwidth": 1 / byte_s, "payload_fraction": 1})
         spec = spec.model_copy(update={"drives": spec.drives.model_copy(update={"direct": True})})
         outcome, _ = ran(spec, "GET", 20 * MIB)
         took_s.append(float(outcome.end_s[0]))

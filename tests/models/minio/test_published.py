@@ -33,6 +33,7 @@ def test_bytes_on_links_and_drives(size):
             "store": "minio",
             "workload": {"operations": 1, "object_size": 1},
             "hosts": {"count": 3, "nic": NIC, "cpu": {"PUT": 0}},
+            "network": {"payload_fraction": 1},
             "drives": {"count": 2, "write": {"per_byte": 1e-9}, "commit": 0},
         },
         "spec",

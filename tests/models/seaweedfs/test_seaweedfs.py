@@ -115,6 +115,7 @@ def test_a_volume_is_locked_while_a_direct_drive_writes():
 def test_a_gateway_has_all_of_a_chunk_before_it_sends_it_on():
     one = {"count": 1, "collocated": False, "nic": "10MB/s"}
     nics = {"hosts": {"count": 3, "nic": "10MB/s"}, "gateways": one, "client": {"nic": "10MB/s"}}
+    nics |= {"network": {"payload_fraction": 1}}
     link_s, volumes = (1 << 20) / 10e6, {"copies": 3}
     assert took_s(alone("GET", "1MiB", volumes=volumes, **nics)).mean() == pytest.approx(2 * link_s, rel=0.01)
     assert took_s(alone("PUT", "1MiB", volumes=volumes, **nics)).mean() == pytest.approx(4 * link_s, rel=0.01)
@@ -247,6 +248,7 @@ def test_a_direct_drive_syncs_chunks_that_wait_together():
 def test_chunks_from_all_hosts_come_over_the_link_of_the_gateway():
     gateway = {"count": 1, "collocated": False, "nic": "10MB/s"}
     nics = {"hosts": {"count": 4, "nic": "10MB/s"}, "gateways": gateway, "client": {"nic": 0}}
+    nics |= {"network": {"payload_fraction": 1}}
     spec = alone("GET", "1MiB", operations=100, clients=4, volumes={"copies": 3}, **nics)
     network, requests = compile_spec(spec, generate(spec.workload, 0))
     outcome = compiled_engine.run(Program.of(network, requests, 0))

@@ -26,7 +26,7 @@ WIRE_S, SECONDS = SIZE / NIC, 4
 
 SPEC: dict[str, Any] = {
     "store": "append-log",
-    "network": {"latency": WAY_S},
+    "network": {"latency": WAY_S, "payload_fraction": 1},
     "metadata": METADATA_S,
     "hosts": {"count": 4, "cores": 2, "nic": NIC, "latency": HOP_S, "cpu": CPU_S, "call": CALL_S},
     "drives": {"read": READ_S, "write": WRITE_S, "append": APPEND_S, "capacity": 10**9},

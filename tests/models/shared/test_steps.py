@@ -17,7 +17,6 @@ from models.shared.steps import (
     access,
     acquire,
     append,
-    at_rate,
     call,
     changed,
     check,
@@ -87,7 +86,7 @@ def busy_s(outcome: Outcome, station: int) -> float:
 
 def test_what_takes_no_time_is_left_out_or_waits_for_its_server():
     assert use(SERVER, NOTHING) == use(SERVER, None) == append(SERVER, NOTHING) == delay(LATENCY, 0) == ()
-    assert send(at_rate(0), SERVER, OTHER) == hold(POOL) == hold(POOL, ()) == ()
+    assert send(NOTHING, SERVER, OTHER) == hold(POOL) == hold(POOL, ()) == ()
     assert visit(SERVER) == check(SERVER) == instant(SERVER) == acquire(SERVER) == (Visit(SERVER, NOTHING),)
     assert commit(LOG, NOTHING) == access(LOG, NOTHING) == (Visit(LOG, NOTHING),)
     assert use(SERVER, SECOND) == append(SERVER, SECOND) == visit(SERVER, SECOND) == (Visit(SERVER, SECOND),)
@@ -100,7 +99,7 @@ def test_a_tombstone_locks_a_volume_without_the_bytes_of_the_object():
 
 
 def test_links_receive_all_bytes_before_the_next_one_does_or_are_used_at_the_same_time():
-    way = send(at_rate(4096 / 2.0), SERVER, OTHER)
+    way = send(ServiceDemand(per_byte=2.0 / 4096), SERVER, OTHER)
     size_bytes = poisson(1, 1.0, seed=1).size_bytes[0]
     each_s = 2.0 * size_bytes / 4096
     assert latency_s(in_series(way)) == pytest.approx(2 * each_s)

@@ -24,7 +24,7 @@ ACCESS_S, PROXY_S, SERVER_S, UPDATE_S = 8e-3, 4e-3, 2e-3, 1e-3
 BASE: dict[str, Any] = {
     "store": "swift",
     "workload": {"rate": "1/s", "operations": 1, "object_size": "4KiB"},
-    "network": {"latency": "1ms"},
+    "network": {"latency": "1ms", "payload_fraction": 1},
     "proxies": {"cores": 1, "cpu": dict.fromkeys(("GET", "PUT", "HEAD", "DELETE", "LIST"), PROXY_S)},
     "hosts": {
         "count": 3, "zones": 3, "servers_per_port": 1, "update_cpu": UPDATE_S,

@@ -26,7 +26,12 @@ def example(name: str, *changes: str, **more: Any) -> Spec:
 def alone(op: str, size: str, *changes: str, name: str = "nfs", **more: Any) -> Spec:
     """Requests one after the other, on drives and cores that take no time."""
     load = {"clients": 1, "operations": 20, "object_size": size, "mix": {op: 1}}
-    nothing = "hosts.cpu={GET: 0s, PUT: 0s, HEAD: 0s}", "file_system.call=0s", "network.latency=0s"
+    nothing = (
+        "hosts.cpu={GET: 0s, PUT: 0s, HEAD: 0s}",
+        "file_system.call=0s",
+        "network.latency=0s",
+        "network.payload_fraction=1",
+    )
     drives = "drives={read: 0s, write: 0s, sync: 0s}"
     return example(name, *nothing, drives, *changes, **{"workload": load, **more})
 
