@@ -182,8 +182,6 @@ def run(
             workers=workers,
             progress=update,
         )
-    if uncertainty is not None and result.uncertainty is None:
-        raise InputError(f"{case.name}: no value is assumed; ranges of given ones belong in its section assumed")
     all_hold = all(statement.holds for statement in result.statements)
     within = (result.error.all.median or 0.0) <= allowed
     judged = to_json(result) | {"tolerance": allowed, "within": within}
@@ -265,9 +263,10 @@ def _distinguishing_settings(rows: Sequence[RowForecast]) -> list[str]:
 
 def _coverage(found: BandCoverage) -> str:
     """Say how many published figures the bands cover."""
+    values = f"{len(found.unknowns)} values that are not known and of " if found.unknowns else ""
     return (
-        f"{found.level:.0%} bands over {found.draws} draws of {len(found.unknowns)} values that are not "
-        f"known: {found.covered} of {found.figures} figures of rows not fitted are inside"
+        f"{found.level:.0%} bands over {found.draws} draws of {values}the model's deviation: {found.covered} of "
+        f"{found.figures} figures of rows not fitted are inside"
     )
 
 

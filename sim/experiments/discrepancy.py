@@ -33,6 +33,17 @@ SOURCE = "published latencies of real stores next to their forecasts (accuracy)"
 
 
 @dataclass(frozen=True)
+class DiscrepancyScale:
+    """Standard deviations of the logarithms of what bands contain beyond the ranges of values: `LEVEL` and `TAIL`."""
+
+    level: float
+    tail: float
+
+
+DISCREPANCY = DiscrepancyScale(LEVEL, TAIL)
+
+
+@dataclass(frozen=True)
 class Deviation:
     """The deviation of one draw, as factors.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from models.basis.uncertainty import Uncertain, Unknown
 from models.store import Spec
-from sim.experiments.discrepancy import with_deviations
+from sim.experiments.discrepancy import DISCREPANCY, DiscrepancyScale, with_deviations
 from sim.experiments.measures import Measures
 from sim.experiments.probability import LEAST_DRAWS, band_of, check_level
 from sim.experiments.sweep import Point, PointTask, Settings, sweep
@@ -57,6 +57,7 @@ class UncertaintyBand:
         ops: the figures of each operation, as in `sim.replication.summaries.FIGURES`.
         unknowns: what was drawn.
         unsettled: why the run with the assumed values is too short; empty if it is not. The others are as long.
+        discrepancy: of the model, which the bands contain as well.
     """
 
     level: float
@@ -66,6 +67,7 @@ class UncertaintyBand:
     ops: dict[str, dict[str, FigureBand]]
     unknowns: tuple[Unknown, ...]
     unsettled: list[Unsettled] = field(default_factory=list)
+    discrepancy: DiscrepancyScale = DISCREPANCY
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from models.basis.uncertainty import Unknown
+from sim.experiments.discrepancy import DISCREPANCY, DiscrepancyScale
 from sim.json_form import IN_JSON_IF_KNOWN
 
 
@@ -85,6 +86,7 @@ class BandCoverage:
         covered: number of figures inside, of the evaluated ones of the rows that were not fitted.
         figures: number of these.
         unknowns: the values that were drawn.
+        discrepancy: of the model, which the bands contain as well.
     """
 
     level: float
@@ -92,6 +94,7 @@ class BandCoverage:
     covered: int
     figures: int
     unknowns: list[Unknown]
+    discrepancy: DiscrepancyScale = DISCREPANCY
 
 
 @dataclass(frozen=True)

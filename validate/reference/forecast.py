@@ -72,8 +72,8 @@ def forecast(
         assignments: changes of the spec in addition to each row's settings.
         seed: seed of all simulations.
         replications: number of simulations per row, with different seeds; None: 20, or one of a settled store.
-        uncertainty: fraction of the draws of the values that are not known that a band contains; None: no draws. The
-            k-th draw of a value is the same in all rows.
+        uncertainty: fraction of the draws of the values that are not known, and of the model's deviation, that a band
+            contains; None: no draws. The k-th draw of a value is the same in all rows.
         draws: number of draws, each of a simulation of at most 200,000 requests; None: 20. Figures of shorter draws
             are multiplied by the ratio of both lengths with the assumed values.
         workers: number of processes.
@@ -92,8 +92,7 @@ def forecast(
     wanted += [variant for statement in statements for variant in statement.variants.values()]
     of_values = _Draws(seed, 0 if uncertainty is None else drawn)
     samples, unknowns = _samples(case, wanted, tuple(assignments), seeds, of_values, workers, progress)
-    level = uncertainty if unknowns else None
-    rows = [_row_forecast(row, each, level) for row, each in zip(case.rows, samples, strict=False)]
+    rows = [_row_forecast(row, each, uncertainty) for row, each in zip(case.rows, samples, strict=False)]
     pairs = list(zip(case.rows, rows, strict=True))
     found = iter(each.nominal.values for each in samples[len(case.rows) :])
     evaluated = {name for row in case.rows for name in row.evaluated}
@@ -112,7 +111,7 @@ def forecast(
         error,
         [_checked(statement, found) for statement in statements],
         nic_notes(case.data, str(case.spec), case.rows, assignments, [row.predicted for row in rows]),
-        None if level is None else _coverage(pairs, level, drawn, unknowns),
+        None if uncertainty is None else _coverage(pairs, uncertainty, drawn, unknowns),
     )
 
 
@@ -205,8 +204,6 @@ def _predicted(job: _Job) -> tuple[list[_Figures], tuple[Unknown, ...]]:
         return [_Figures(sampled, {}) for sampled in nominal], ()
     origins = origins_of(spec, job.data, job.source, job.written)
     unknown = uncertain(spec, job.data, job.source, origins, job.known)
-    if not unknown.unknowns:
-        return [_Figures(sampled, {}) for sampled in nominal], ()
     short = _shortened(spec)
     growth = [{} for _ in job.wanted] if short is spec else _growth(nominal, _simulated(job, short, job.seeds[:1]))
     drawn: list[Samples] = [{} for _ in job.wanted]
