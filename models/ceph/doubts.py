@@ -16,6 +16,8 @@ from models.ceph.mechanisms.crush import NO_OSD
 from models.ceph.spec.object_size import first_object_bytes
 from models.ceph.spec.spec import CephSpec
 
+_MAY_BE_FULL = 0.4  # of the mean OSD: below, CRUSH fills no OSD, and placing groups takes time
+
 
 def _threads(spec: CephSpec) -> float:
     """Return the logical cores of a host for each of its OSDs, where they are most; one thread contends with none."""
@@ -53,7 +55,7 @@ def doubts(spec: CephSpec) -> Iterator[Doubt]:
     fill, whose = fullest.state.fill_fraction, f" of group {fullest.group}" if fullest.group else ""
     if reached := _reached(fill):
         yield Doubt("stored.objects", f"fills OSDs{whose} to {fill:.0%}: {reached}")
-    elif spec.pools.osd_pgs:
+    elif fill > _MAY_BE_FULL or spec.pools.osd_pgs:
         yield from _fullest_osd(spec)
     if spec.stored.working_set is not None and spec.stored.working_set > spec.stored.objects > 0:
         text = f"{spec.stored.working_set:,.0f} are more than the {spec.stored.objects:,.0f} objects that are stored"
@@ -66,7 +68,7 @@ def _reached(fill: float) -> str:
 
 
 def _fullest_osd(spec: CephSpec) -> Iterator[Doubt]:
-    """Yield the OSD that is the fullest by the given numbers of placement groups, if it reaches a limit."""
+    """Yield the OSD that is the fullest by its number of placement groups, if it reaches a limit."""
     placed, layout = PlacementRows(spec).data(), spec.layout
     of_osd = np.bincount(placed[placed != NO_OSD], minlength=layout.data_osds)
     group = layout.group_of_osd[: layout.data_osds]

@@ -68,9 +68,11 @@ def _steps(spec: CephSpec) -> Iterator[Step]:
 def state_figures(spec: CephSpec, trace: Trace) -> dict[str, Any]:
     """Return the figures of the state: the fields of `ClusterState`, and ``index_shards`` of each bucket.
 
-    If hosts differ, those of an OSD are of the group whose OSDs are the fullest.
+    Those of an OSD are of the mean one, if hosts differ of the group whose OSDs are the fullest; ``fill_fraction`` is
+    of the fullest OSD, by its number of placement groups.
     """
-    state = asdict(CostFunctions(spec, object_bytes(spec, trace)).state)
+    costs = CostFunctions(spec, object_bytes(spec, trace))
+    state = asdict(costs.state) | {"fill_fraction": costs.fullest_fraction}
     of_levels = {name: list(value) for name, value in state.items() if isinstance(value, tuple)}
     return state | of_levels | {"index_shards": spec.buckets.shards}
 
@@ -88,7 +90,7 @@ def _of_osds(costs: CostFunctions, low: int, high: int) -> list[Effect]:
     first: dict[str, Effect] = {}
     for each in costs.of_groups:
         text = f" (hosts of group {each.group})" if each.group else ""
-        for effect in events(each.state_inputs, low, high):
+        for effect in events(each.state_inputs, low, high, each.imbalance):
             named = effect if effect.name == "index shards" else replace(effect, text=effect.text + text)
             if effect.objects < first.setdefault(effect.name, named).objects:
                 first[effect.name] = named
@@ -159,7 +161,7 @@ GROWTH = Growth[CephSpec](
     is_limit=is_limit,
     on_the_way=on_the_way,
     full_fraction=FULL_FRACTIONS["full"],
-    full_text="OSDs are {:.0%} full and take no writes",
+    full_text="the fullest OSD is {:.0%} full, so the cluster takes no writes",
     columns=(
         "objects", "fill_fraction", "stored_bytes", "allocated_bytes", "metadata_bytes", "spilled_bytes",
         "onode_hit_fraction", "block_cache_hit_fraction", "slow_reads_per_lookup", "slow_reads_per_absent_lookup",

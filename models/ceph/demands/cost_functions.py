@@ -59,6 +59,17 @@ class DeviceAccess:
     on: Literal["drive", "db"] = "drive"
 
 
+def most_over_mean(placed: NDArray[np.int32], layout: Layout) -> list[float]:
+    """Return the placement groups of the fullest OSD of each group of hosts over those of its mean OSD; at least 1.
+
+    `placed`: OSDs of placement groups, of any shape.
+    """
+    of_osd = np.bincount(placed[placed != NO_OSD], minlength=layout.data_osds)[: layout.data_osds]
+    group = layout.group_of_osd[: layout.data_osds]
+    each = [of_osd[group == number] for number in range(len(layout.groups))]
+    return [float(counts.max() / counts.mean()) if counts.any() else 1.0 for counts in each]
+
+
 def _osds_of_groups(placed: NDArray[np.int32], layout: Layout) -> list[float]:
     """Return the number of OSDs such as those of each group that would have all; infinite: they have nothing.
 
@@ -91,11 +102,13 @@ class CostFunctions:
         *,
         osds: float | None = None,
         index_osds: float | None = None,
+        imbalance: float | None = None,
         group: str = "",
         is_of_index: bool = False,
     ):
         self.spec, self.object_bytes, self.load, self.group = spec, object_bytes, load, group
         self.osds = spec.osds if osds is None else osds
+        self._imbalance = imbalance
         if index_osds is None:
             index_osds = sum(part.hosts.count * part.index_osds_per_host for part in spec.host_groups.values())
         self.index_osds, self.is_of_index = index_osds, is_of_index
@@ -108,6 +121,7 @@ class CostFunctions:
         if not spec.hosts.groups:
             return (self,)
         rows = PlacementRows(spec)
+        most = most_over_mean(rows.data(), spec.layout)
         osds, index_osds = _osds_of_groups(rows.data(), spec.layout), [float(self.index_osds)] * len(spec.host_groups)
         if spec.has_index_hosts and spec.access.via_gateways:
             # OSDs with data have the entries of their objects, and others alone those of all objects.
@@ -116,7 +130,7 @@ class CostFunctions:
         return tuple(
             CostFunctions(
                 scaled(part, spec.hosts.cores.speed / part.hosts.cores.speed), self.object_bytes, self.load,
-                osds=osds[number], index_osds=index_osds[number], group=name,
+                osds=osds[number], index_osds=index_osds[number], imbalance=most[number], group=name,
             )
             for number, (name, part) in enumerate(spec.host_groups.items())
         )  # fmt: skip
@@ -125,6 +139,18 @@ class CostFunctions:
     def fullest(self) -> CostFunctions:
         """Those of the group whose OSDs are the fullest; itself, if hosts are equal."""
         return max(self.of_groups, key=lambda costs: costs.state.fill_fraction)
+
+    @property
+    def imbalance(self) -> float:
+        """Placement groups, and so bytes, of the fullest of these OSDs over those of their mean."""
+        if self._imbalance is None:
+            return most_over_mean(PlacementRows(self.spec).data(), self.spec.layout)[0]
+        return self._imbalance
+
+    @property
+    def fullest_fraction(self) -> float:
+        """Fraction of its data device that the fullest OSD uses, at whose limit the cluster refuses writes."""
+        return max(each.state.fill_fraction * each.imbalance for each in self.of_groups)
 
     @cached_property
     def bluestore(self) -> BlueStoreSettings:

@@ -137,10 +137,13 @@ def state_at(inputs: StateInputs, objects: float) -> ClusterState:
     )
 
 
-def events(inputs: StateInputs, objects_low: int, objects_high: int) -> tuple[Effect, ...]:
-    """Return the effects that begin between two numbers of objects, in order, without those present at the lower."""
+def events(inputs: StateInputs, objects_low: int, objects_high: int, imbalance: float = 1.0) -> tuple[Effect, ...]:
+    """Return the effects that begin between two numbers of objects, in order, without those present at the lower.
+
+    `imbalance`: bytes of the fullest OSD over those of the mean one; the fullest reaches the limits of space.
+    """
     found = []
-    for name, text, holds in _effects(inputs):
+    for name, text, holds in _effects(inputs, imbalance):
         objects = _first(inputs, holds, objects_low, objects_high)
         if objects is not None:
             found.append(Effect(name, objects, text))
@@ -150,7 +153,7 @@ def events(inputs: StateInputs, objects_low: int, objects_high: int) -> tuple[Ef
 _Effect = tuple[str, str, Callable[[ClusterState], bool]]
 
 
-def _effects(inputs: StateInputs) -> list[_Effect]:
+def _effects(inputs: StateInputs, imbalance: float) -> list[_Effect]:
     effects: list[_Effect] = [
         (
             "onode cache",
@@ -168,15 +171,17 @@ def _effects(inputs: StateInputs) -> list[_Effect]:
             lambda state: state.entries_per_index_shard > OBJECTS_PER_SHARD,
         ),
     ]
-    effects += [_full(name, fraction) for name, fraction in FULL_FRACTIONS.items()]
+    effects += [_full(name, fraction, imbalance) for name, fraction in FULL_FRACTIONS.items()]
     if inputs.db_bytes:
         effects += [_spill(level) for level in range(inputs.rocks.levels)]
     return effects
 
 
-def _full(name: str, fraction: float) -> _Effect:
-    text = f"OSDs are {fraction:.0%} full" + (": a real cluster refuses writes" if name == "full" else "")
-    return name, text, lambda state: state.fill_fraction >= fraction
+def _full(name: str, fraction: float, imbalance: float) -> _Effect:
+    mean = fraction / imbalance
+    of_mean = f"; OSDs are {mean:.0%} full on average" if imbalance > 1 else ""
+    refuses = ": a real cluster refuses writes" if name == "full" else ""
+    return name, f"the fullest OSD is {fraction:.0%} full{of_mean}{refuses}", lambda state: state.fill_fraction >= mean
 
 
 def _spill(level: int) -> _Effect:

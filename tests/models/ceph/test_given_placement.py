@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 from models.ceph.cluster.placement_rows import PlacementRows
+from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.demands.given import unused
 from models.ceph.doubts import doubts
+from models.ceph.growth import effects, grown, state_figures
 from models.ceph.mechanisms.crush import NO_OSD
 from models.ceph.mechanisms.given_placement import targets
 from models.ceph.remedies import REMEDIES
+from models.ceph.spec.object_size import object_bytes
 from models.ceph.spec.spec import CephSpec
 from models.site.gathered import facts_of, read_files
 from models.site.known import given, plain
@@ -23,6 +26,7 @@ from models.store import spec_of, store_named
 from sim.simulate import simulate
 from tests.models.ceph.test_host_groups import MIXED, MIXED_GROUPS, S3, ceph, figures
 from traces.errors import InputError
+from traces.workload.generate import generate
 
 RNG = np.random.default_rng(1)
 PGS = [int(n) for n in RNG.integers(60, 180, 24)]
@@ -97,6 +101,22 @@ def test_the_fullest_osd_is_doubtful() -> None:
                   pools={"data": "replica 3", "pg_num": 256, "osd_pgs": [300, *[100] * 23]})  # fmt: skip
     (text,) = [each.text for each in doubts(loaded) if each.path == "stored.objects"]
     assert text.startswith("fills osd 0, which has ")
+
+
+@pytest.mark.parametrize("balancer", [True, False])
+def test_the_fullest_osd_reaches_the_limits_of_space(balancer: bool) -> None:
+    equal = spec_of({**S3, "hosts": {"count": 6, "drives": 4}, "pools": {"balancer": balancer, "pg_num": 256}}, "spec")
+    assert isinstance(equal, CephSpec)
+    placed = counts(PlacementRows(equal).data())
+    over = placed.max() / placed.mean()
+    assert over > (1.01 if balancer else 1.1)
+    trace = generate(equal.workload, 0)
+    (near,) = [each for each in effects(equal, trace, 1e3, 1e12) if each.name == "nearfull"]
+    at_limit = grown(equal, near.objects)
+    assert state_figures(at_limit, trace)["fill_fraction"] == pytest.approx(0.85, rel=1e-4)
+    mean = CostFunctions(at_limit, object_bytes(at_limit, trace)).state.fill_fraction
+    assert mean == pytest.approx(0.85 / over, rel=1e-4)
+    assert f"the fullest OSD is 85% full; OSDs are {mean:.0%} full on average" in near.text
 
 
 def test_remedies_with_other_osds_leave_the_numbers_out() -> None:
