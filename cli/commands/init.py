@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ from cli.parse.option import fact_of
 from models.site.gathered import contradictions, facts_of, read_files
 from models.site.hardware.readers import READERS
 from models.site.known import Known, Tree, given, plain, spec_lines, with_ranges
+from models.site.reader import Reader
 from models.site.setup import Question, Setup, Site
 from models.store import names, spec_of, store_named
 from traces.errors import InputError
@@ -141,7 +142,7 @@ def _init(store: str, setup: Setup, texts: Mapping[str, str], files: list[Path],
     check_file_output(out, force)
     questions = {question.name: question for question in setup.questions}
     options = {name: given(fact_of(f"--{name}", text, questions[name].kind)) for name, text in texts.items()}
-    read = read_files(files, (*setup.readers, *READERS))
+    read = read_files(files, (*setup.readers, *READERS), lambda: _readers_of_others(store))
     facts = {**facts_of(read), **options}
     for each in read:
         say(f"{each.name} is {each.kind}: {', '.join(each.found.facts) or 'nothing that the spec needs'}")
@@ -152,6 +153,13 @@ def _init(store: str, setup: Setup, texts: Mapping[str, str], files: list[Path],
     if missing := setup.missing(facts):
         facts |= _asked(store, setup, facts, missing)
     write_spec(store, setup.draft(Site(setup.questions, facts)), notes, out)
+
+
+def _readers_of_others(store: str) -> Iterator[tuple[str, Sequence[Reader]]]:
+    """Yield the names of the other stores, with the readers of their files."""
+    for name in names():
+        if name != store and (setup := store_named(name).setup) is not None:
+            yield name, setup.readers
 
 
 def write_spec(store: str, sections: Tree, notes: list[str], out: Path | None) -> None:

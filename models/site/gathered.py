@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from models.site.known import Known
+from models.site.pasted import Output, outputs
 from models.site.reader import Found, Reader, SiteFile
+from models.site.site_text import site_text
 from traces.errors import InputError
-from traces.spec.text_file import text_of
 from traces.spec.units import parse_bandwidth, parse_bytes
 
-_MOST_BYTES = 256 << 20
 _TOLERANCE = 0.05  # two files may round a size or a bandwidth differently
 
 
 @dataclass(frozen=True)
 class Read:
-    """A file that was read.
+    """An output in a file that was read.
 
     Attributes:
-        name: of the file.
-        kind: of the file.
+        name: of the file, with the command if it has several outputs.
+        kind: of the output.
         found: what it says.
         rough: names of its facts that another kind of file has more exactly.
     """
@@ -34,27 +34,70 @@ class Read:
     rough: frozenset[str] = frozenset()
 
 
-def read_files(paths: Iterable[Path], readers: Sequence[Reader]) -> list[Read]:
-    """Return what files say, each by the reader that detects its kind.
+Foreign: TypeAlias = Callable[[], Iterable[tuple[str, Sequence[Reader]]]]
+"""Returns the names of other stores with their readers."""
+
+
+def read_files(paths: Iterable[Path], readers: Sequence[Reader], foreign: Foreign = tuple) -> list[Read]:
+    """Return what files say, each output by the reader that detects its kind.
+
+    Args:
+        paths: of the files.
+        readers: of the store and of hardware.
+        foreign: readers of other stores, by which the refusal of a file names its store.
 
     Raises:
         InputError: a file cannot be read, is of no known kind, or is broken.
     """
-    return [_read(path, readers) for path in paths]
+    return [read for path in paths for read in _read(path, readers, foreign)]
 
 
-def _read(path: Path, readers: Sequence[Reader]) -> Read:
-    file = SiteFile(str(path), text_of(path, _MOST_BYTES))
+def _read(path: Path, readers: Sequence[Reader], foreign: Foreign) -> list[Read]:
+    found = outputs(site_text(path))
+    several = len(found) > 1
+    read: list[Read] = []
+    unknown: list[str] = []
+    for number, output in enumerate(found, 1):
+        command = output.command or f"output {number}"
+        one = _read_output(f"{path}: {command}" if several else str(path), output, readers)
+        if one is None:
+            unknown.append(command)
+        else:
+            kind, said, rough = one
+            read.append(Read(f"{path.name}: {command}" if several else path.name, kind, said, rough))
+    if not read:
+        raise InputError(f"{path}: {_refusal(found, readers, foreign)}")
+    if unknown:
+        first = read[0]
+        note = f"{path.name}: outputs of no known kind are left out: {', '.join(unknown)}"
+        read[0] = replace(first, found=Found(first.found.facts, (*first.found.notes, note)))
+    return read
+
+
+def _read_output(name: str, output: Output, readers: Sequence[Reader]) -> tuple[str, Found, frozenset[str]] | None:
+    """Return kind, contents and rough facts of an output; None: no reader detects it."""
+    file = SiteFile(name, output.text)
     for reader in readers:
-        if not reader.detects(file):
-            continue
         try:
-            return Read(path.name, reader.kind, reader.read(file), reader.rough)
+            if reader.detects(file):
+                return reader.kind, reader.read(file), reader.rough
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
             what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-            raise InputError(f"{path}: looks like {reader.kind}, but is broken: {what}") from error
-    kinds = ", ".join(reader.kind for reader in readers)
-    raise InputError(f"{path}: its kind is not recognised; read are {kinds}")
+            raise InputError(f"{name}: looks like {reader.kind}, but is broken: {what}") from error
+    return None
+
+
+def _refusal(found: Sequence[Output], readers: Sequence[Reader], foreign: Foreign) -> str:
+    """Return why nothing in a file is read."""
+    if not found:
+        return "is empty"
+    files = [SiteFile("", output.text) for output in found]
+    for store, others in foreign():
+        if kind := next((reader.kind for reader in others for file in files if reader.detects(file)), None):
+            return f"is {kind}, of another store; init {store} reads it"
+    if broken := next(filter(None, (file.broken_json for file in files)), None):
+        return f"looks like JSON, but is broken: {broken}"
+    return f"its kind is not recognised; read are {', '.join(dict.fromkeys(reader.kind for reader in readers))}"
 
 
 def facts_of(files: Sequence[Read]) -> dict[str, Known]:

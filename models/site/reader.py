@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
+
+from traces.errors import InputError
+from traces.spec.spec_file import parsed_yaml
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,35 @@ class SiteFile:
             return json.loads(self.text)
         except (ValueError, RecursionError):
             return None
+
+    @property
+    def broken_json(self) -> str:
+        """Where its JSON is broken; empty if it is whole, or does not begin as JSON."""
+        if not re.match(r"\s*(?:\{|\[\s*[\[{\"\]])", self.text):
+            return ""
+        try:
+            json.loads(self.text)
+        except RecursionError:
+            return "nested too deep"
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    @cached_property
+    def documents(self) -> list[Mapping[str, Any]]:
+        """The mappings of its YAML documents; marks of templates stand for the word `TEMPLATE`; empty if it has none.
+
+        Only text of up to 1 MiB that is not JSON is tried.
+        """
+        if len(self.text) > 1 << 20 or self.json is not None:
+            return []
+        plain = re.sub(r"^\s*\{\{[^{}]*\}\}\s*$", "", self.text, flags=re.MULTILINE)
+        plain = re.sub(r"\{\{[^{}\n]*\}\}", "TEMPLATE", plain)
+        try:
+            found = [parsed_yaml(each, self.name) for each in re.split(r"^---.*$", plain, flags=re.MULTILINE)]
+        except InputError:
+            return []
+        return [each for each in found if isinstance(each, Mapping)]
 
     @property
     def fields(self) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Reads which OSDs a Ceph cluster has: `ceph osd tree` and `ceph osd df tree` (text and JSON), `ceph osd metadata`.
+"""Reads which OSDs a Ceph cluster has: `ceph osd tree`, `ceph osd df` and `ceph osd metadata` in JSON.
 
 Formats: src/mon/OSDMonitor.cc and src/osd/OSDMap.cc (print_tree), src/mgr/DaemonServer.cc (osd df),
 OSD::_collect_metadata (src/osd/OSD.cc).
@@ -18,17 +18,6 @@ from models.site.hardware.lsblk import preset_of
 from models.site.reader import Facts, Found, Reader, SiteFile
 from models.site.uneven import even_hosts, mean_capacity
 
-_LINE = re.compile(
-    r"^\s*(?P<id>-?\d+)\s+(?:(?P<class>[a-z]\w*)\s+)?(?P<weight>\d+(?:\.\d+)?|-)\s+"
-    r"(?:(?P<type>[a-z]\w*) (?P<name>\S+)|(?P<osd>osd\.\d+)\s+(?P<status>up|down|DNE|destroyed)\b)"
-)
-_DF_LINE = re.compile(
-    r"^\s*-?\d+\s+(?:(?P<class>[a-z]\w*)\s+)?(?:\d+(?:\.\d+)?|-)\s+(?:\d+(?:\.\d+)?|-)\s+"
-    r"(?P<size>\d+(?:\.\d+)?)\s*(?P<unit>[KMGTPE]?)(?:i?B)?\s.*?\s"
-    r"(?P<use>\d+(?:\.\d+)?|-)\s+(?:\d+(?:\.\d+)?|-)\s+(?:(?P<pgs>\d+|-)\s+)?(?:(?P<status>up|down|destroyed|DNE)\s+)?"
-    r"(?:(?P<type>[a-z]\w*) (?P<name>\S+)|(?P<osd>osd\.\d+))\s*$"
-)
-_POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
 _FLASH = "ssd", "nvme"
 _OF_ALL_POOLS = (
     "placement groups of OSDs are those of all pools, of which the data pool is assumed to have as large a part on "
@@ -39,9 +28,18 @@ _MOST_GROUPS = 8  # of hosts in a new spec; with more, hosts are equal there
 
 @dataclass(frozen=True)
 class Osd:
-    """An OSD: its host, device class (empty: not known), size in bytes (0: not known), and whether it is up.
+    """An OSD of a cluster.
 
-    Its number is -1 if it is not known, and so is the number of its placement groups.
+    Attributes:
+        host: its name; empty: not known.
+        device_class: empty: not known.
+        size_bytes: 0: not known.
+        is_up: whether it runs.
+        number: -1: not known.
+        pgs: number of its placement groups; -1: not known.
+        root: of the CRUSH tree that it is in; empty: not known.
+        weight: in CRUSH; with 0 it gets no data; None: not known.
+        is_in: whether it is in the cluster, so that it gets data.
     """
 
     host: str
@@ -50,6 +48,9 @@ class Osd:
     is_up: bool = True
     number: int = -1
     pgs: int = -1
+    root: str = ""
+    weight: float | None = None
+    is_in: bool = True
 
 
 def facts_of_osds(osds: Sequence[Osd]) -> Found:
@@ -60,6 +61,7 @@ def facts_of_osds(osds: Sequence[Osd]) -> Found:
     Raises:
         ValueError: there are no OSDs.
     """
+    osds, left_out = _holding(osds)
     sizes: Counter[str] = Counter()
     for osd in osds:
         sizes[osd.device_class] += int(osd.size_bytes) or 1
@@ -88,9 +90,27 @@ def facts_of_osds(osds: Sequence[Osd]) -> Found:
             notes.append(f"{sum(others.values())} OSDs of class {name} are taken as the index pool's, {each} a host")
         else:
             notes.append(f"{sum(others.values())} OSDs of class {name or 'unknown'} are left out")
-    if down := sum(not osd.is_up for osd in osds):
-        notes.append(f"{down} of {len(osds)} OSDs are down; the spec has them, as in a healthy cluster")
-    return Found(facts, tuple(notes))
+    down, out = (sum(not getattr(osd, state) for osd in osds) for state in ("is_up", "is_in"))
+    if states := [f"{number} {word}" for number, word in ((down, "down"), (out, "out")) if number]:
+        first, *further = states
+        of_all = first.replace(" ", f" of {len(osds)} OSDs are ", 1)
+        notes.append(f"{', '.join((of_all, *further))}; the spec has them, as in a healthy cluster")
+    return Found(facts, (*notes, *left_out))
+
+
+def _holding(osds: Sequence[Osd]) -> tuple[list[Osd], list[str]]:
+    """Return the OSDs that hold the data, those of one CRUSH root with a weight above 0, and notes on the others."""
+    weighted = [osd for osd in osds if osd.weight is None or osd.weight > 0] or list(osds)
+    notes = [f"{empty} OSDs with weight 0 are left out"] if (empty := len(osds) - len(weighted)) else []
+    roots: Counter[str] = Counter()
+    for osd in weighted:
+        roots[osd.root] += int(osd.size_bytes) or 1
+    if len(roots) < 2:
+        return weighted, notes
+    (root, _), *others = roots.most_common()
+    names = ", ".join(name or "none" for name, _ in others)
+    notes.append(f"OSDs of the root {root or 'none'}, which has most bytes, are taken; those of {names} are left out")
+    return [osd for osd in weighted if osd.root == root], notes
 
 
 def _groups(osds: Sequence[Osd]) -> list[Mapping[str, object]]:
@@ -140,13 +160,16 @@ def _kind(device_class: str) -> Facts:
 
 def read_tree(file: SiteFile) -> Found:
     """Return what `ceph osd tree` in JSON says, or `ceph osd df tree`, which has sizes and fill."""
-    nodes = {node["id"]: node for node in file.fields["nodes"]}
+    nodes = {node["id"]: node for node in (*file.fields["nodes"], *file.fields.get("stray", ()))}
     host_of = {
         child: str(node["name"])
         for node in nodes.values()
-        if node["type"] == "host"
+        if node["type"] == "host" and "~" not in str(node["name"])  # of a shadow tree, which has one class
         for child in node.get("children", ())
     }
+    parents = {child: node for node in nodes.values() for child in node.get("children", ())}
+    numbers = [number for number, node in nodes.items() if node["type"] == "osd"]
+    strays = [number for number in numbers if host_of and number not in host_of]
     osds = [
         Osd(
             host_of.get(number, ""),
@@ -155,18 +178,44 @@ def read_tree(file: SiteFile) -> Found:
             node.get("status", "up") == "up",
             number,
             int(node.get("pgs", -1)),
+            _root(parents, number),
+            float(node["crush_weight"]) if "crush_weight" in node else None,
+            float(node.get("reweight", 1)) > 0,
         )
-        for number, node in nodes.items()
-        if node["type"] == "osd"
+        for number, node in ((number, nodes[number]) for number in numbers if number not in strays)
     ]
     is_df = "summary" in file.fields
     if not host_of:
         if not is_df:
             raise ValueError("it has no hosts")
-        facts, notes = mean_capacity([osd.size_bytes for osd in osds if osd.size_bytes])
-        return Found(facts, (*notes, "it has no hosts; those are in ceph osd df tree"))
+        return without_hosts(osds, list(nodes.values()))
     found = facts_of_osds(osds)
-    return Found(found.facts, (*found.notes, *_fill(list(nodes.values())))) if is_df else found
+    notes = [f"{len(strays)} OSDs on no host are left out"] * bool(strays)
+    return Found(found.facts, (*found.notes, *notes, *(fill(list(nodes.values())) if is_df else ())))
+
+
+def without_hosts(osds: Sequence[Osd], nodes: Sequence[Mapping[str, Any]]) -> Found:
+    """Return what OSDs say whose hosts are not known, as in `ceph osd df`: placement groups, capacity and kind.
+
+    Raises:
+        ValueError: there are no OSDs.
+    """
+    if not osds:
+        raise ValueError("it has no OSDs")
+    facts, notes = mean_capacity([osd.size_bytes for osd in osds if osd.size_bytes])
+    classes = {osd.device_class for osd in osds}
+    facts |= _kind(classes.pop()) if len(classes) == 1 else {}
+    if all(osd.pgs >= 0 and osd.is_up for osd in osds) and any(osd.pgs for osd in osds):
+        facts["osd-pgs"] = [{"osd": osd.number, "pgs": osd.pgs} for osd in osds]
+    return Found(facts, (*notes, "it has no hosts; those are in ceph osd df tree", *fill(nodes)))
+
+
+def _root(parents: Mapping[Any, Mapping[str, Any]], number: int) -> str:
+    """Return the name of the root above an OSD; empty: it is below none."""
+    node, depth = parents.get(number), 0
+    while node is not None and node["type"] != "root" and depth < 20:
+        node, depth = parents.get(node["id"]), depth + 1
+    return "" if node is None else str(node["name"])
 
 
 def _size(node: Mapping[str, Any]) -> float:
@@ -174,7 +223,8 @@ def _size(node: Mapping[str, Any]) -> float:
     return 1024.0 * node["kb"] if node.get("kb") else float(node.get("crush_weight", 0)) * 2**40
 
 
-def _fill(nodes: Iterable[Mapping[str, Any]]) -> list[str]:
+def fill(nodes: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return notes on how full OSDs are, and on how uneven their placement groups."""
     osds = [node for node in nodes if node["type"] == "osd" and node.get("kb")]
     if not osds:
         return []
@@ -186,54 +236,18 @@ def _fill(nodes: Iterable[Mapping[str, Any]]) -> list[str]:
     return notes
 
 
-def read_tree_text(file: SiteFile) -> Found:
-    """Return what `ceph osd tree` says as text; before Luminous it has no device classes.
-
-    An OSD that is not below a host, such as one that was removed from CRUSH, holds no data.
-    """
-    host, host_column, strays = "", 0, 0
-    osds: dict[str, Osd] = {}
-    lines = [match for line in file.text.expandtabs().splitlines() if (match := _LINE.match(line))]
-    hosts = [match.start("type") for match in lines if match["type"] == "host"]
-    # Text that was pasted without its indentation has all names in a column.
-    is_indented = any(match["osd"] and match.start("osd") > min(hosts, default=0) for match in lines)
-    for match in lines:
-        if match["type"] == "host":
-            host, host_column = match["name"], match.start("type")
-        elif match["type"]:
-            host = "" if match["type"] == "root" else host
-        elif is_indented and match.start("osd") <= host_column:
-            strays += 1
-        elif match["osd"] not in osds:
-            weight = 0.0 if match["weight"] == "-" else float(match["weight"])
-            number = int(match["osd"].removeprefix("osd."))
-            osds[match["osd"]] = Osd(host, match["class"] or "", weight * 2**40, match["status"] == "up", number)
-    found = facts_of_osds(list(osds.values()))
-    notes = (f"{strays} OSDs on no host are left out",) if strays else ()
-    return Found(found.facts, (*found.notes, *notes))
-
-
-def read_df_tree_text(file: SiteFile) -> Found:
-    """Return what `ceph osd df tree` says as text: hosts, drives with their sizes, and fill."""
-    host, osds = "", []
-    nodes: list[Mapping[str, Any]] = []
-    for match in filter(None, map(_DF_LINE.match, file.text.splitlines())):
-        if match["type"] == "host":
-            host = match["name"]
-        elif match["osd"]:
-            size_bytes = float(match["size"]) * 2 ** _POWERS[match["unit"].upper()]
-            groups = {"pgs": int(match["pgs"])} if match["pgs"] and match["pgs"] != "-" else {}
-            is_up, number = match["status"] in (None, "up"), int(match["osd"].removeprefix("osd."))
-            osds.append(Osd(host, match["class"] or "", size_bytes, is_up, number, groups.get("pgs", -1)))
-            used = 0.0 if match["use"] == "-" else float(match["use"])
-            nodes.append({"type": "osd", "kb": size_bytes / 1024, "kb_used": used * size_bytes / 102400, **groups})
-    found = facts_of_osds(osds)
-    return Found(found.facts, (*found.notes, *_fill(nodes)))
-
-
 def read_metadata(file: SiteFile) -> Found:
     """Return what `ceph osd metadata` says: hosts, drives, databases and release."""
+    if not file.items:
+        return _one_osd(file.fields)
     return metadata_facts(file.items)
+
+
+def _one_osd(daemon: Mapping[str, Any]) -> Found:
+    """Return what the metadata of a single OSD say: of how many, they do not."""
+    found = metadata_facts([daemon])
+    facts = {name: value for name, value in found.facts.items() if name not in ("hosts", "drives", "db-drives")}
+    return Found(facts, (*found.notes, "it is one OSD; those of all are in ceph osd metadata without a number"))
 
 
 def metadata_facts(daemons: Sequence[Mapping[str, Any]]) -> Found:
@@ -289,33 +303,21 @@ def _has_nodes(file: SiteFile) -> bool:
     return isinstance(nodes, list) and any(isinstance(node, Mapping) and node.get("type") == "osd" for node in nodes)
 
 
-_ROUGH_PGS = frozenset({"osd-pgs"})
+ROUGH_PGS = frozenset({"osd-pgs"})
+"""Facts that the placement groups themselves have more exactly."""
 
 READERS = (
     Reader(
-        "ceph osd df tree -f json", lambda file: _has_nodes(file) and "summary" in file.fields, read_tree, _ROUGH_PGS
+        "ceph osd df tree -f json", lambda file: _has_nodes(file) and "summary" in file.fields, read_tree, ROUGH_PGS
     ),
     Reader("ceph osd tree -f json", _has_nodes, read_tree),
     Reader(
-        "ceph osd tree",
-        lambda file: (
-            bool(re.search(r"^\s*ID\s.*WEIGHT\s+TYPE[ _]NAME", file.text, re.MULTILINE)) and "%USE" not in file.text
-        ),
-        read_tree_text,
-    ),
-    Reader(
-        "ceph osd df tree",
-        lambda file: bool(re.search(r"^\s*ID\s.*%USE\s.*TYPE[ _]NAME", file.text, re.MULTILINE)),
-        read_df_tree_text,
-        _ROUGH_PGS,
-    ),
-    Reader(
         "ceph osd metadata -f json",
-        lambda file: (
-            any("hostname" in each and "osd_objectstore" in each for each in file.items)
-            or any("bluestore_bdev_type" in each for each in file.items)
+        lambda file: any(
+            "bluestore_bdev_type" in each or {"hostname", "osd_objectstore"} <= each.keys()
+            for each in (*file.items, file.fields)
         ),
         read_metadata,
     ),
 )
-"""The readers of OSDs."""
+"""The readers of OSDs in JSON."""

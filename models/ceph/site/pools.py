@@ -1,6 +1,6 @@
-"""Reads the pools and buckets of a Ceph cluster, its options, and `ceph report`, which has most.
+"""Reads the pools and buckets of a Ceph cluster, and `ceph report`, which has most.
 
-Formats: src/osd/osd_types.cc (pg_pool_t::dump, pg_stat_t::dump), src/mon/ConfigMonitor.cc (config dump),
+Formats: src/osd/osd_types.cc (pg_pool_t::dump and its text, pg_stat_t::dump), src/osd/OSD.cc (bench),
 src/rgw/driver/rados/rgw_bucket.cc (bucket stats).
 """
 
@@ -15,9 +15,15 @@ from models.ceph.mechanisms.redundancy import STRIPE_UNIT_BYTES
 from models.ceph.site.osds import metadata_facts
 from models.ceph.site.state import ROUGH, STATE, holdings
 from models.site.reader import Facts, Found, Reader, SiteFile
-from traces.spec.units import binary_size
 
 _REPLICATED, _ERASURE = 1, 3
+_LARGE_BYTES = 128 << 10
+_BENCH = frozenset({"drive.write.bandwidth", "drive.write.iops"})
+_POOL = re.compile(
+    r"^\s*pool \d+ '(?P<name>[^']+)' (?P<kind>replicated|erasure)\b.*? size (?P<size>\d+) "
+    r".*?\bpg_num (?P<groups>\d+)(?P<rest>.*)$",
+    re.MULTILINE,
+)
 _NO_OSD = 0x7FFFFFFF  # CRUSH_ITEM_NONE, of a shard that is nowhere
 
 
@@ -60,34 +66,28 @@ def read_pools(file: SiteFile) -> Found:
     return pool_facts(file.items, {})
 
 
+def read_pools_text(file: SiteFile) -> Found:
+    """Return what `ceph osd pool ls detail`, or `ceph osd dump`, says as text of pools.
+
+    The data shards of an erasure code follow from the width of a stripe and the usual unit of 4 KiB; a unit that gives
+    no code is refused by `pool_facts`.
+    """
+    pools = [
+        {
+            "pool_name": match["name"],
+            "type": _ERASURE if match["kind"] == "erasure" else _REPLICATED,
+            "size": int(match["size"]),
+            "pg_num": int(match["groups"]),
+            "stripe_width": int(width[1]) if (width := re.search(r"\bstripe_width (\d+)", match["rest"])) else 0,
+        }
+        for match in _POOL.finditer(file.text)
+    ]
+    return pool_facts(pools, {})
+
+
 def read_dump(file: SiteFile) -> Found:
     """Return what `ceph osd dump` says of pools."""
     return pool_facts(file.fields["pools"], file.fields.get("erasure_code_profiles", {}))
-
-
-def read_config(file: SiteFile) -> Found:
-    """Return the options of `ceph config dump` that matter: memory and threads of OSDs, and the balancer.
-
-    An option without a mask comes first; those of single hosts, daemons or classes are left out.
-    """
-    options = {each["name"]: str(each["value"]) for each in file.items if not each.get("mask") and _is_general(each)}
-    masked = {each["name"] for each in file.items if each.get("mask") or not _is_general(each)}
-    facts: Facts = {}
-    if "osd_memory_target" in options:
-        facts["memory"] = binary_size(int(float(options["osd_memory_target"])))
-    counts = {"osd_op_num_shards": "osd-shards", "osd_op_num_threads_per_shard": "osd-threads-per-shard"}
-    facts |= {fact: int(options[name]) for name, fact in counts.items() if name in options}
-    if "mgr/balancer/upmap_max_deviation" in options:
-        facts["upmap-max-deviation"] = int(options["mgr/balancer/upmap_max_deviation"])
-    if "mgr/balancer/active" in options:
-        facts["balancer"] = options["mgr/balancer/active"] == "true"
-    left = sorted(masked & {"osd_memory_target", *counts} - options.keys())
-    notes = [f"{name} differs between OSDs; it is left out" for name in left]
-    return Found(facts, tuple(notes))
-
-
-def _is_general(option: Mapping[str, Any]) -> bool:
-    return option.get("section") in ("global", "osd", "mgr")
 
 
 def read_buckets(file: SiteFile) -> Found:
@@ -110,6 +110,17 @@ def read_buckets(file: SiteFile) -> Found:
             "of index shards"
         )
     return Found(facts, tuple(notes))
+
+
+def read_bench(file: SiteFile) -> Found:
+    """Return what `ceph tell osd.N bench` measured: the bandwidth of large writes, or the rate of small ones."""
+    fields = file.fields
+    rate = float(fields.get("bytes_per_sec") or float(fields["bytes_written"]) / float(fields["elapsed_sec"]))
+    block_bytes = float(fields["blocksize"])
+    notes = ("its writes go through the OSD, which takes longer than the drive alone; fio measures that",)
+    if block_bytes >= _LARGE_BYTES:
+        return Found({"drive.write.bandwidth": rate}, notes)
+    return Found({"drive.write.iops": rate / block_bytes}, notes)
 
 
 def read_report(file: SiteFile) -> Found:
@@ -175,6 +186,13 @@ READERS = (
         ROUGH,
     ),
     *STATE,
+    Reader(
+        "ceph tell osd.N bench",
+        lambda file: {"bytes_written", "blocksize", "elapsed_sec"} <= file.fields.keys(),
+        read_bench,
+        _BENCH,
+    ),
+    Reader("ceph osd pool ls detail", lambda file: bool(_POOL.search(file.text)), read_pools_text),
     Reader("ceph osd dump -f json", lambda file: "erasure_code_profiles" in file.fields, read_dump),
     Reader(
         "ceph osd pool ls detail -f json",
@@ -182,14 +200,9 @@ READERS = (
         read_pools,
     ),
     Reader(
-        "ceph config dump -f json",
-        lambda file: bool(file.items) and all({"section", "name", "value"} <= each.keys() for each in file.items),
-        read_config,
-    ),
-    Reader(
         "radosgw-admin bucket stats",
         lambda file: any({"bucket", "usage"} <= each.keys() for each in (*file.items, file.fields)),
         read_buckets,
     ),
 )
-"""The readers of pools, objects, buckets, services and options."""
+"""The readers of pools, objects, buckets and services."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from models.ceph.durability import options
+from models.ceph.durability import options as protection_options
 from models.ceph.growth import grown
 from models.ceph.mechanisms.releases import RELEASES, since
-from models.ceph.site import osds, pools
+from models.ceph.site import definitions, options, osd_text, osds, pools
 from models.ceph.spec.spec import CephSpec
 from models.site import common, drive_times
 from models.site.kinds import COUNT, DRIVE_OR_NONE, PROTECTION, SIZE, choice, shards
@@ -102,7 +102,10 @@ def _cores(site: Site) -> Known | Tree:
 def _gateways(site: Site) -> Tree:
     collocated = site.optional(collocated="collocated")
     own = {} if collocated else {"nic": derived(site["nic"].value, "that of the hosts")}
-    return {"count": site["gateways"], **collocated, "cores": site["gateway-cores"], **own}
+    options = site.optional(frontend="frontend")
+    if site.get("frontend") is not None and site["frontend"].value == "beast":
+        options |= site.optional(tcp_nodelay="tcp-nodelay")
+    return {"count": site["gateways"], **collocated, "cores": site["gateway-cores"], **options, **own}
 
 
 def _index(site: Site) -> Tree:
@@ -187,5 +190,13 @@ def _shards(site: Site) -> Known:
     return site.derived("shards", shards_now, "dynamic resharding, 100,000 objects a shard")
 
 
-SETUP = Setup(_QUESTIONS, draft, (*osds.READERS, *pools.READERS), options=options)
+_READERS = (
+    *osds.READERS,
+    *osd_text.READERS,
+    *pools.READERS,
+    *options.READERS,
+    *definitions.READERS,
+)
+
+SETUP = Setup(_QUESTIONS, draft, _READERS, options=protection_options)
 """Questions and sections of a Ceph spec."""

@@ -117,6 +117,9 @@ def read_status_text(file: SiteFile) -> Found:
     if match := re.search(rf"objects:\s+(\d+(?:\.\d+)?\s*[kMGT]?) objects, ({_SIZE})", file.text):
         found = holdings(_count(match[1].replace(" ", "")), _bytes(match[2]))
         facts, notes = dict(found.facts), found.notes
+    elif match := re.search(rf"pgmap .*?, ({_SIZE}) data, (\d+(?:\.\d+)?\s*[kMGT]?)objects", file.text):
+        found = holdings(_count(match[4].replace(" ", "")), _bytes(match[1].replace(" ", "")))  # before Luminous
+        facts, notes = dict(found.facts), found.notes
     if match := re.search(r"^\s*rgw:\s+(\d+) daemons? active", file.text, re.MULTILINE):
         facts["gateways"] = int(match[1])
     return Found(facts, notes)
@@ -131,7 +134,7 @@ STATE = (
     ),
     Reader(
         "ceph -s",
-        lambda file: bool(re.search(r"^\s+health: HEALTH_", file.text, re.MULTILINE)) and "services:" in file.text,
+        lambda file: bool(re.search(r"^\s*health:? HEALTH_", file.text, re.MULTILINE)) and "mon" in file.text,
         read_status_text,
         ROUGH,
     ),

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from models.site.kubernetes import limit, quantity, volume_bytes
 from models.site.reader import Facts, Found, Reader, SiteFile
 from models.site.uneven import even_hosts, mean_capacity
 from traces.errors import InputError
@@ -18,6 +19,8 @@ from traces.spec.units import MOST_COUNT
 
 _ELLIPSIS = re.compile(r"\{(\d+)\.\.\.(\d+)\}")
 _VARIABLE = re.compile(r"^\s*(?:export\s+)?(MINIO_[A-Z_]+)=(.*)$", re.MULTILINE)
+_STORAGE_CLASS = re.compile(r"^\s*(?:#.*)?storage_class\b.*\bstandard=\"?EC:(\d+)", re.MULTILINE)
+_SERVER = re.compile(r"\bminio\s+server\s+((?:.*\\\n)*.*)")
 _VOLUMES = "MINIO_VOLUMES", "MINIO_ENDPOINTS", "MINIO_ARGS"
 
 
@@ -86,6 +89,8 @@ def read_info_text(file: SiteFile) -> Found:
     facts, notes = _with_further([even_hosts([count for count in counts if count]) for _, counts in numbered])
     if per_set := re.search(r"(?:Drives|Disks) per erasure set:\s+(\d+)", file.text):
         facts["set-size"] = int(per_set[1])
+    elif row := re.search(r"^\s*\u2502\s*1st\s*\u2502[^\u2502]*\u2502\s*(\d+)\s*\u2502", file.text, re.MULTILINE):
+        facts["set-size"] = int(row[1])
     if parity := re.search(r"drives? online,.*\bEC:(\d+)", file.text):
         facts["parity"] = int(parity[1])
     releases = sorted(
@@ -154,6 +159,64 @@ def read_environment(file: SiteFile) -> Found:
     return _facts([each for each in volumes.split() if not each.startswith("-")], variables)
 
 
+def _tenants(file: SiteFile) -> list[Mapping[str, Any]]:
+    """Return the specs of MinIO's tenants on Kubernetes, also of those in values of its Helm chart."""
+    specs = [
+        each.get("spec") or {}
+        for each in file.documents
+        if str(each.get("apiVersion", "")).startswith("minio.min.io") and each.get("kind") == "Tenant"
+    ]
+    specs += [each["tenant"] for each in file.documents if isinstance(each.get("tenant"), Mapping)]
+    return [each for each in specs if isinstance(each.get("pools") or each.get("zones"), list)]
+
+
+def read_tenant(file: SiteFile) -> Found:
+    """Return what a tenant says: pools with servers and volumes, their size and cores, parity and release.
+
+    Raises:
+        ValueError: a template stands for a number.
+    """
+    tenant = _tenants(file)[0]
+    pools, sizes, cores = [], [], []
+    for pool in tenant.get("pools") or tenant["zones"]:
+        for name in ("servers", "volumesPerServer"):
+            if not str(pool[name]).isdigit():
+                raise ValueError(f"{name} is {str(pool[name]).replace('TEMPLATE', 'a mark of a template')}")
+        pools.append(even_hosts([int(pool["volumesPerServer"])] * int(pool["servers"])))
+        size = volume_bytes(pool.get("volumeClaimTemplate")) if "size" not in pool else quantity(pool["size"])
+        sizes += [size] if size is not None else []
+        cores += [found] if (found := limit(pool, "cpu")) is not None else []
+    facts, notes = _with_further(pools)
+    of_capacity, about = mean_capacity(sizes)
+    facts |= of_capacity
+    notes += about
+    if cores:
+        facts["cores"] = max(1, round(cores[0]))
+    variables = {str(each["name"]): str(each.get("value", "")) for each in tenant.get("env") or ()}
+    if match := re.fullmatch(r"EC:(\d+)", variables.get("MINIO_STORAGE_CLASS_STANDARD", "")):
+        facts["parity"] = int(match[1])
+    image = tenant.get("image")
+    tag = str(image.get("tag", "")) if isinstance(image, Mapping) else str(image)
+    if match := re.search(r"RELEASE\.(\d{4}-\d\d-\d\d)T", tag):
+        facts["release"] = match[1]
+    notes.append("its servers are taken as hosts of their own")
+    return Found(facts, tuple(notes))
+
+
+def read_config(file: SiteFile) -> Found:
+    """Return the parity in what `mc admin config get` or `config export` says."""
+    (parity,) = _STORAGE_CLASS.findall(file.text)[:1]
+    return Found({"parity": int(parity)})
+
+
+def read_command(file: SiteFile) -> Found:
+    """Return what the command line of a server says, such as that of a systemd unit: its volumes."""
+    match = _SERVER.search(file.text)
+    if match is None:
+        raise ValueError("it has no volumes")
+    return _facts([word.strip("\"'") for word in match[1].split() if re.match(r"[\"']?(?:https?://|/)", word)], {})
+
+
 def _services(file: SiteFile) -> list[Mapping[str, Any]]:
     """Return the services of a docker-compose file that are MinIO servers."""
     try:
@@ -204,6 +267,9 @@ READERS = (
         read_info_text,
     ),
     Reader("docker-compose", lambda file: bool(_services(file)), read_compose),
+    Reader("definition of a MinIO tenant", lambda file: bool(_tenants(file)), read_tenant),
+    Reader("mc admin config get", lambda file: bool(_STORAGE_CLASS.search(file.text)), read_config),
     Reader("environment of MinIO", lambda file: bool(_VARIABLE.search(file.text)), read_environment),
+    Reader("command line of MinIO", lambda file: bool(_SERVER.search(file.text)), read_command),
 )
 """The readers of MinIO."""

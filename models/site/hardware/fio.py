@@ -7,7 +7,7 @@ Fields are those of fio 3 (HOWTO, "JSON output"): each direction of a job has `i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,12 +18,16 @@ _SMALL_BYTES, _LARGE_BYTES = 16 << 10, 128 << 10
 _DEEP = 8
 
 Way = Literal["read", "write"]
+"""Direction of accesses."""
 _WAYS: tuple[Way, ...] = ("read", "write")
 
 
 @dataclass(frozen=True)
-class _Job:
-    """One direction of a job: accesses of `size_bytes`, `depth` at a time; times in s, rates per s."""
+class Job:
+    """One direction of a job: accesses of `size_bytes`, `depth` at a time; times in s, rates per s.
+
+    Durable are accesses that each are synced; `sync_s` is the time of a sync after the access.
+    """
 
     way: Way
     size_bytes: float
@@ -37,7 +41,12 @@ class _Job:
     sync_s: float
 
 
-def _size(text: Any) -> float:
+def size_of(text: Any) -> float:
+    """Return the size of an access in bytes, the first of several.
+
+    Raises:
+        ValueError: it is none.
+    """
     first = re.split(r"[,/:-]", str(text).strip().lower())[0]
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([kmg]?)(?:i?b)?", first)
     if match is None:
@@ -50,7 +59,7 @@ def _whole(options: Mapping[str, Any], name: str, default: int) -> int:
     return int(value) if value.isdigit() else default
 
 
-def _jobs(data: Mapping[str, Any]) -> Iterator[_Job]:
+def _jobs(data: Mapping[str, Any]) -> Iterator[Job]:
     for job in data["jobs"]:
         options = {**data.get("global options", {}), **job.get("job options", {})}
         pattern = str(options.get("rw", options.get("readwrite", "read")))
@@ -63,8 +72,8 @@ def _jobs(data: Mapping[str, Any]) -> Iterator[_Job]:
                 continue
             latency = done.get("lat_ns") or done["clat_ns"]
             mean_ns = float(latency["mean"])
-            yield _Job(
-                way, _size(options.get("bs", options.get("blocksize", "4k"))), depth, pattern.startswith("rand"),
+            yield Job(
+                way, size_of(options.get("bs", options.get("blocksize", "4k"))), depth, pattern.startswith("rand"),
                 is_durable and way == "write", float(done["iops"]),
                 float(done.get("bw_bytes") or 1024 * float(done["bw"])), mean_ns / 1e9,
                 float(latency.get("stddev", 0.0)) / mean_ns if mean_ns else 0.0, float(sync.get("mean", 0.0)) / 1e9,
@@ -74,12 +83,20 @@ def _jobs(data: Mapping[str, Any]) -> Iterator[_Job]:
 def read(file: SiteFile) -> Found:
     """Return the figures of a drive that the jobs measured.
 
+    Raises:
+        ValueError: no job of it shows a figure of a drive.
+    """
+    return figures(list(_jobs(file.fields)))
+
+
+def figures(jobs: Sequence[Job]) -> Found:
+    """Return the figures of a drive that jobs measured.
+
     Small accesses have up to 16 KiB, large ones at least 128 KiB; many at the same time are 8 or more.
 
     Raises:
         ValueError: no job of it shows a figure of a drive.
     """
-    jobs = list(_jobs(file.fields))
     facts: Facts = {}
     for way in _WAYS:
         of_way = [job for job in jobs if job.way == way and not job.is_durable]

@@ -1,14 +1,19 @@
-"""Reads `ethtool DEVICE`, the nominal rate of a link, and `iperf3 -J`, a measured one."""
+"""Reads `ethtool DEVICE`, the nominal rate of a link, and `iperf3`, JSON or text, a measured one."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
-from models.shared.links import mtu_of, payload_fraction, segment_bytes
+from models.shared.links import mtu_of, payload_fraction
 from models.site.reader import Found, Reader, SiteFile
 
 _MTU = 1500  # of Ethernet without jumbo frames
+_RATE = re.compile(
+    r"^\s*\[\s*(SUM|\d+)\]\s+0?0\.0+\s*-\s*[\d.]+\s+sec\s.*?([\d.]+)\s+([KMGT]?)bits/sec.*?(sender|receiver)?\s*$",
+    re.MULTILINE,
+)
+_PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _SPEED = re.compile(r"^\s*Speed:\s*(\S.*?)\s*$", re.MULTILINE)
 
 
@@ -41,8 +46,26 @@ def read_iperf(file: SiteFile) -> Found:
         raise ValueError(f"iperf3 says: {error}")
     end = file.fields["end"]
     total = end.get("sum_received") or end["sum"]
-    segment = file.fields["start"].get("tcp_mss_default") or segment_bytes(_MTU)
-    return Found({"nic": rate_text(float(total["bits_per_second"]) / payload_fraction(mtu_of(segment)))})
+    return _link_of(float(total["bits_per_second"]), file.fields["start"].get("tcp_mss_default"))
+
+
+def read_iperf_text(file: SiteFile) -> Found:
+    """Return the measured rate in the text of iperf3 or iperf: that of all connections, as received.
+
+    Raises:
+        ValueError: it has no rate.
+    """
+    rows = _RATE.findall(file.text)
+    if not rows:
+        raise ValueError("it has no rate; the test failed or was stopped")
+    best = max(rows, key=lambda row: (row[0] == "SUM", row[3] == "receiver", float(row[1]) * _PREFIXES[row[2]]))
+    return _link_of(float(best[1]) * _PREFIXES[best[2]])
+
+
+def _link_of(received_bits_per_s: float, segment: int | None = None) -> Found:
+    """Return the rate of the link that carried payload in packets with as many bytes of it, and their headers."""
+    mtu = mtu_of(segment) if segment else _MTU
+    return Found({"nic": rate_text(received_bits_per_s / payload_fraction(mtu))})
 
 
 def _is_iperf(file: SiteFile) -> bool:
@@ -58,3 +81,8 @@ ETHTOOL = Reader(
 
 IPERF3 = Reader("iperf3 -J", _is_iperf, read_iperf)
 """The reader of a measured rate."""
+
+IPERF3_TEXT = Reader(
+    "iperf3", lambda file: bool(re.search(r"^\s*\[ *ID\] Interval", file.text, re.MULTILINE)), read_iperf_text
+)
+"""The reader of a measured rate in text."""

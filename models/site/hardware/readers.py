@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from models.site.hardware.drive_lists import LSHW, NVME, SMARTCTL
 from models.site.hardware.fio import FIO
-from models.site.hardware.links import ETHTOOL, IPERF3
+from models.site.hardware.fio_text import FIO_TEXT
+from models.site.hardware.links import ETHTOOL, IPERF3, IPERF3_TEXT
 from models.site.hardware.lsblk import LSBLK
 from models.site.hardware.lscpu import LSCPU
 from models.site.hardware.probe import PROBE
 
-READERS = (LSCPU, LSBLK, ETHTOOL, IPERF3, PROBE, FIO)
+READERS = (LSCPU, LSBLK, SMARTCTL, NVME, LSHW, ETHTOOL, IPERF3, IPERF3_TEXT, PROBE, FIO, FIO_TEXT)
 """Each of them."""

@@ -213,19 +213,24 @@ def test_files_give_what_they_have(capsys, tmp_path):
     path = tmp_path / "ceph.yaml"
     code, out, err = tailcast(capsys, "init", "ceph", *files, *more, "-o", str(path))
     assert (code, out) == (0, "")
-    assert "cores.json is lscpu -J: cores\n" in err
+    assert "cores.json is lscpu: cores\n" in err
     assert "tree.txt is ceph osd tree: hosts, drives, host-groups, osd-order, drive.capacity, drive\n" in err
     assert "note: hosts is 4 given, 3 in tree.txt (ceph osd tree); the first is used" in err
     text = path.read_text()
     assert load_spec(path).hosts.count == 4
-    assert re.search(r"  cores: 48 +# file cores\.json: lscpu -J\n", text)
+    assert re.search(r"  cores: 48 +# file cores\.json: lscpu\n", text)
     assert re.search(r"  capacity: 3299GB +# file tree\.txt: ceph osd tree\n", text)
     assert load_spec(path).hosts.count == 4
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [(None, "no such file"), ("", "its kind is not recognised; read are"), ('{"lscpu": [1]}', "looks like lscpu -J")],
+    [
+        (None, "no such file"),
+        ("", "is empty"),
+        ("text", "its kind is not recognised; read are"),
+        ('{"lscpu": [1]}', "looks like lscpu"),
+    ],
 )
 def test_files_that_cannot_be_read_are_one_line(capsys, tmp_path, text, said):
     path = tmp_path / "file"

@@ -4,8 +4,9 @@ Sources: ceph/ceph pull request 26764, red-hat-storage/ocs-operator 4163, rook/r
 TheJJ/ceph-balancer issue 22, HeinleinSupport/check_mk_extensions 25, att/netarbiter 5, red-hat-storage/cephci 3483,
 carmstrong/multinode-ceph-vagrant 21, Crapworks/ceph-dash 63, rochaporto/collectd-ceph 4, ceph/cephmetrics 104,
 akash-network/support 97, IBM's documentation of Storage Ceph 5 (usage statistics); minio/mc 4918, 4162, 3284 and 4448,
-minio/minio 8096; and installation notes with `ceph osd tree` of Jewel and Mimic. Names are replaced, and hosts of large
-clusters left out.
+minio/minio 8096, rustfs/cli 225; and notes on installations and failures with `ceph osd tree` of Jewel to Reef, among
+them those of `pasted-…`, `osd-tree-tiers`, `-domains`, `-unspaced` and `-comment`. Names are replaced, and hosts of
+large clusters left out.
 """
 
 from __future__ import annotations
@@ -35,6 +36,19 @@ CASES: list[tuple[str, str, dict[str, Any], list[str]]] = [
     ("osd-df-tree-reef", "ceph osd df tree", {"hosts": 2, "drives": 1, "drive.capacity": "550GB"}, ["class ssd"]),
     ("osd-df-tree-large", "ceph osd df tree",
      {"hosts": 1, "drives": 4, "drive": "hdd-7k2", "drive.capacity": "8026GB"}, ["86 to 86 % full"]),
+    ("osd-tree-tiers", "ceph osd tree", {"hosts": 2, "drives": 5, "drive.capacity": "299GB"},
+     ["OSDs of the root storage-tier, which has most bytes, are taken; those of gold-tier are left out"]),
+    ("osd-tree-domains", "ceph osd tree", {"hosts": 3, "drives": 4}, ["1 of 12 OSDs are down, 1 out"]),
+    ("osd-tree-unspaced", "ceph osd tree", {"hosts": 4, "drives": 1, "drive": "hdd-7k2", "drive.capacity": "2678GB"},
+     []),
+    ("osd-tree-comment", "ceph osd tree", {"hosts": 2, "drives": 1, "drive": "hdd-7k2", "index-drives": 1},
+     ["1 OSDs of class ssd are taken as the index pool's"]),
+    ("osd-df-tree-mimic", "ceph osd df tree", {"hosts": 3, "drives": 1, "drive": "hdd-7k2"}, ["5 to 10 % full"]),
+    ("osd-metadata-one", "ceph osd metadata -f json",
+     {"hosts": None, "drive": "hdd-7k2", "drive.capacity": "537GB", "db": "none", "release": "reef"},
+     ["it is one OSD"]),
+    ("mc-info-table", "mc admin info",
+     {"hosts": 4, "drives": 2, "set-size": 8, "parity": 2, "objects": 43_481, "release": "2026-06-09"}, []),
     ("status-luminous", "ceph -s", {"objects": 3_816_000, "stored-size": "4098002B", "gateways": None},
      ["RADOS objects"]),
     ("status-luminous-degraded", "ceph -s", {"objects": 59, "stored-size": "2417057B"}, ["RADOS objects"]),
@@ -65,6 +79,24 @@ def test_what_files_of_other_sites_say(name, kind, facts, notes):
         assert any(note in each for each in read.found.notes), read.found.notes
     if not notes:
         assert read.found.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "outputs"),
+    [
+        ("pasted-jewel", {"ceph status": {"objects": 20, "stored-size": "98B"},
+                          "ceph osd tree": {"hosts": 3, "drives": 1, "drive.capacity": "11GB"}}),
+        ("pasted-mail", {"ceph status": {"objects": 5315, "stored-size": "4188977B"},
+                         "ceph osd tree": {"hosts": 3, "drives": 2, "drive.capacity": "1979GB"}}),
+        ("pasted-rook", {"ceph osd df": {"hosts": None, "drive.capacity": "11GB"},
+                         "ceph osd tree": {"hosts": 3, "drives": 1, "drive.capacity": "11GB"}}),
+    ],
+)  # fmt: skip
+def test_several_outputs_in_one_file(name, outputs):
+    read = read_files([SAMPLES / "sites" / f"{name}.txt"], ALL)
+    assert [each.name for each in read] == [f"{name}.txt: {command}" for command in outputs]
+    for one, facts in zip(read, outputs.values(), strict=True):
+        assert {fact: one.found.facts.get(fact) for fact in facts} == facts
 
 
 @pytest.mark.parametrize(
