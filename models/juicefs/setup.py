@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from models.juicefs.presets import engines
+from models.juicefs.readers import READERS
 from models.site import common
 from models.site.below import BELOW_QUESTION, below
 from models.site.kinds import COUNT, SIZE, TIME, choice
@@ -42,6 +43,7 @@ def draft(site: Site) -> Tree:
             "cpu": {op: Known(value, "assumed: no measurement") for op, value in _CPU.items()},
         },
         "metadata": {"preset": site["metadata"], "latency": site["metadata-latency"]},
+        **({"blocks": blocks} if (blocks := site.optional(size="block")) else {}),
         "cache": {
             "size": site["cache"],
             "read": Known({"constant": "0.1ms", "per_byte": "0.5ns"}, "assumed: a local flash drive"),
@@ -50,5 +52,5 @@ def draft(site: Site) -> Tree:
     }
 
 
-SETUP = Setup(_QUESTIONS, draft)
+SETUP = Setup(_QUESTIONS, draft, READERS)
 """Questions and sections of a JuiceFS spec."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from models.s3fs.readers import READERS
 from models.s3fs.release import RELEASES
 from models.site import common, drive_times
 from models.site.below import BELOW_QUESTION, below
@@ -28,10 +29,14 @@ def draft(site: Site) -> Tree:
         "workload": common.workload(site),
         "mounts": {"count": site["mounts"], "cores": site["mount-cores"]},
         "temporary": {"preset": drive_times.drive(site, "temporary"), "page_cache": site["page-cache"]},
+        **site.optional(
+            tls="tls", multipart_size="multipart-size", max_thread_count="threads", max_dirty_data="max-dirty-data"
+        ),
+        **({"stat_cache": cache} if (cache := site.optional(entries="stat-entries", expire="stat-expire")) else {}),
         "directory_entries": site["directory"],
         "below": below(site, site["mounts"]),
     }
 
 
-SETUP = Setup(_QUESTIONS, draft)
+SETUP = Setup(_QUESTIONS, draft, READERS)
 """Questions and sections of an s3fs spec."""

@@ -1,0 +1,97 @@
+"""Files of Swift besides `swift-ring-builder`, of JuiceFS and of s3fs."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import struct
+
+import pytest
+
+from models.site.gathered import read_files
+from models.store import store_named
+from traces.errors import InputError
+
+PROXY = """\
+[DEFAULT]
+bind_port = 8080
+workers = 4
+[pipeline:main]
+pipeline = catch_errors proxy-server
+[app:proxy-server]
+use = egg:swift#proxy
+concurrent_gets = on   # hedged
+concurrency_timeout = 0.2
+node_timeout = 15
+[proxy-server:policy:1]
+sorting_method = affinity
+"""
+OBJECT = "[DEFAULT]\nservers_per_port = 2\n[app:object-server]\nuse = egg:swift#object\n"
+USAGE = [
+    {"device": "sdb", "mounted": True, "size": 4e12, "used": 1e12, "avail": 3e12},
+    {"device": "sdc", "mounted": True, "size": 4e12, "used": 2e12, "avail": 2e12},
+    {"device": "sdd", "mounted": False, "size": "", "used": "", "avail": ""},
+]
+STATUS = """\
+2024/01/01 00:00:00.000000 juicefs[1] <INFO>: Meta address: redis://localhost:6379/1 [interface.go:402]
+{
+  "Setting": {"Name": "jfs", "UUID": "0", "Storage": "minio", "BlockSize": 4096, "Compression": "lz4"},
+  "Sessions": [{"Sid": 1, "HostName": "a"}, {"Sid": 2, "HostName": "a"}, {"Sid": 3, "HostName": "b"}]
+}
+"""
+
+
+def ring(version: int = 1) -> bytes:
+    """Return a ring with three devices on two hosts, and 1,024 partitions."""
+    places = [("10.0.0.1", 6200, 100.0), ("10.0.0.2", 6200, 50.0), ("10.0.0.2", 6201, 100.0)]
+    devices = [
+        {"region": 1, "zone": 1, "ip": ip, "port": port, "weight": weight, "device": "d"} for ip, port, weight in places
+    ]
+    header = json.dumps({"devs": [*devices, None], "part_shift": 22, "replica_count": 3}).encode()
+    return gzip.compress(struct.pack("!4sHI", b"R1NG", version, len(header)) + header + b"\x00\xff" * 3072)
+
+
+def found(folder, store, data):
+    path = folder / "file"
+    path.write_bytes(data if isinstance(data, bytes) else data.encode())
+    (read,) = read_files([path], store_named(store).setup.readers)
+    return read
+
+
+@pytest.mark.parametrize(
+    ("store", "data", "kind", "facts", "note"),
+    [
+        ("swift", ring(), "ring of Swift",
+         {"hosts": 2, "drives": 2, "zones": 1, "part-power": 10, "protection": "replica 3", "servers-per-port": 1,
+          "ring-weights": [{"weight": weight} for weight in (100, 0, 50, 100)]}, "hosts have 1 to 2 drives"),
+        ("swift", PROXY, "proxy-server.conf",
+         {"concurrent-gets": True, "concurrency-timeout": "0.2s", "node-timeout": "15s"},
+         "[proxy-server:policy:1] has options of a storage policy"),
+        ("swift", OBJECT, "object-server.conf", {"servers-per-port": 2}, ""),
+        ("swift", json.dumps(USAGE), "diskusage of recon", {"drives": 2, "drive.capacity": "4000GB"},
+         "drives are 25 to 50 % full"),
+        ("juicefs", STATUS, "juicefs status", {"block": "4MiB", "mounts": 2},
+         "3 sessions are on 2 hosts, which are taken as mounts"),
+        ("s3fs", "b /mnt fuse.s3fs _netdev,url=http://h:9000,multipart_size=20,parallel_count=8 0 0\n",
+         "options of s3fs", {"tls": False, "multipart-size": f"{20 << 20}B", "threads": 8}, ""),
+        ("s3fs", "s3fs b /mnt -o stat_cache_expire=60 -o max_stat_cache_size=5000\n", "options of s3fs",
+         {"tls": True, "stat-expire": "60s", "stat-entries": 5000}, ""),
+    ],
+)  # fmt: skip
+def test_what_files_say(tmp_path, store, data, kind, facts, note):
+    read = found(tmp_path, store, data)
+    assert (read.kind, read.found.facts) == (kind, facts)
+    assert not note or any(each.startswith(note) for each in read.found.notes), read.found.notes
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (ring(version=2), "it has version 2; that of swift-ring-builder RING.builder is text"),
+        (PROXY.replace("15", "many"), "could not convert string to float"),
+        (json.dumps(USAGE[2:]), "no drive of it is mounted"),
+    ],
+)
+def test_what_is_wrong_is_one_line(tmp_path, data, said):
+    with pytest.raises(InputError, match=said):
+        found(tmp_path, "swift", data)
