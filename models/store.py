@@ -39,6 +39,7 @@ from models.durability.durability import Durability
 from models.network.demand_sheet import Requests
 from models.network.network import Network
 from models.network.service_demand import ServiceDemand
+from models.sdk.connections import with_connections
 from models.shared.caches import has_cache
 from models.shared.faults import FaultKind, fault_times
 from models.shared.store_spec import StoreSpec
@@ -265,6 +266,7 @@ def compile_spec(
         raise InputError(f"workload: has {', '.join(refused)}; store {store.name} serves {serves}")
     refuse_missing_demands(spec, issued, demands_of(spec, issued))
     network, requests = ((saturated and store.compile_saturated) or store.compile)(spec, trace)
+    network = with_connections(network, requests, spec.client, trace)
     return network, requests.after(first) if first else requests
 
 

@@ -1,1 +1,1 @@
-"""Defaults of client SDKs."""
+"""Client SDKs: their defaults, and their connections."""

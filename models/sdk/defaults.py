@@ -38,6 +38,7 @@ SDKS: Mapping[SdkName, Sdk] = {
         "10 are kept (max_pool_connections); more are opened and closed",
         {
             "timeout": 60.0,
+            "connections": None,
             "retry": {
                 "retries": 2, "backoff": 0.05, "backoff_max": 20.0, "jitter": 1.0, "budget": 1 / 14, "budget_cap": 35
             },
@@ -50,6 +51,7 @@ SDKS: Mapping[SdkName, Sdk] = {
         "at most 50 of a client (MaxConnections); further requests wait up to 10 s for one",
         {
             "timeout": 30.0,
+            "connections": 50,
             "retry": {
                 "retries": 3, "backoff": 0.1, "backoff_max": 20.0, "jitter": 1.0, "budget": 0.2, "budget_cap": 100
             },
@@ -62,6 +64,7 @@ SDKS: Mapping[SdkName, Sdk] = {
         "at most 2,048 (MaxConnsPerHost), of which 10 are kept idle",
         {
             "timeout": None,
+            "connections": 2048,
             "retry": {
                 "retries": 2, "backoff": 2.0, "backoff_max": 20.0, "jitter": 1.0, "budget": 0.2, "budget_cap": 100
             },
@@ -72,7 +75,8 @@ SDKS: Mapping[SdkName, Sdk] = {
         "retry.go: 10 attempts, pauses from 0 to 200 ms x 2^k, at most 1 s; transport.go: ResponseHeaderTimeout of one "
         "minute",
         "no limit; 16 are kept idle for a host",
-        {"timeout": 60.0, "retry": {"retries": 9, "backoff": 0.2, "backoff_max": 1.0, "jitter": 1.0, "budget": None}},
+        {"timeout": 60.0, "connections": None,
+         "retry": {"retries": 9, "backoff": 0.2, "backoff_max": 1.0, "jitter": 1.0, "budget": None}},
     ),
     "obstore": Sdk(
         "0.12",
@@ -80,7 +84,8 @@ SDKS: Mapping[SdkName, Sdk] = {
         "then from 100 ms to twice the one before, so that the mean grows by 50 ms each; here pauses from 0 to 200 "
         "ms x 2^k, at most 0.75 s, with the same first mean and the same sum of means",
         "no limit",
-        {"timeout": 30.0, "retry": {"retries": 10, "backoff": 0.2, "backoff_max": 0.75, "jitter": 1.0, "budget": None}},
+        {"timeout": 30.0, "connections": None,
+         "retry": {"retries": 10, "backoff": 0.2, "backoff_max": 0.75, "jitter": 1.0, "budget": None}},
     ),
 }  # fmt: skip
 """The SDKs by name."""

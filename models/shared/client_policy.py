@@ -136,11 +136,21 @@ class ClientPolicies(Strict):
 
     sdk: SdkName | None = Field(
         None,
-        description="Client SDK whose defaults `timeout` and `retry` have where the spec gives no value; absent: no "
-        "timeout and no retries.",
+        description="Client SDK, whose defaults `timeout`, `retry` and `connections` have unless the spec gives them; "
+        "absent: no timeout, no retries and no limit of connections.",
     )
     timeout: Annotated[Seconds, Field(gt=0)] | None = Field(
         None, description="Time after which a client gives up an attempt; null: it waits without limit."
+    )
+    connections: (
+        Annotated[int, Basis("assumed: no limit; SDKs open 50 to 2,048, or as many as needed", 10, 10_000), Field(ge=1)]
+        | None
+    ) = Field(
+        None,
+        le=MOST_COUNT,
+        description="Greatest number of connections of a client machine to the store, each for one request at a time; "
+        "further requests wait at the client for one, which counts as part of their latency and of the timeout. null: "
+        "no limit.",
     )
     retry: Retry = Field(Retry(), description="Retries after failed or timed-out attempts.")
     hedge: Hedge = Field(Hedge(), description="Hedged requests: second attempts at requests that take long.")
