@@ -34,14 +34,18 @@ def outputs(text: str) -> list[Output]:
         return list(_documents("", text))
     found: list[Output] = []
     for command, lines in _by_command(_plain(text)):
-        found += _documents(command, "\n".join(lines))
+        found += _documents(command, "\n".join(_without_marks(lines)))
     return [each for each in found if each.text.strip()]
 
 
 def _plain(text: str) -> list[str]:
-    """Return the lines without escapes of terminals, fences, and marks of quotes or comments that all lines have."""
+    """Return the lines without escapes of terminals, fences, and marks that all lines have."""
     text = _ESCAPES.sub("", text.lstrip("\ufeff")).replace("\u00a0", " ")
-    lines = [line for line in text.splitlines() if not _FENCE.fullmatch(line)]
+    return _without_marks([line for line in text.splitlines() if not _FENCE.fullmatch(line)])
+
+
+def _without_marks(lines: list[str]) -> list[str]:
+    """Return lines without the marks of quotes or comments, and the indentation, that all of them have."""
     for mark in ">", "#", ">":
         filled = [line.strip() for line in lines if line.strip()]
         if len(filled) > 1 and all(line.startswith(mark) for line in filled):

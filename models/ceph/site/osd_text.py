@@ -120,7 +120,9 @@ READERS = (
         ),
         read_tree,
     ),
-    Reader("ceph osd df tree", lambda file: _has(file, r"^\s*ID\s.*%USE\s.*TYPE[ _]\s*NAME"), read_df, ROUGH_PGS),
-    Reader("ceph osd df", lambda file: _has(file, r"^\s*ID\s.*REWEIGHT\s.*%USE\s"), read_df, ROUGH_PGS),
+    Reader(
+        "ceph osd df tree", lambda file: _has(file, r"^\s*ID\s.*\n?.*%USE\s.*\n?.*TYPE[ _]\s*NAME"), read_df, ROUGH_PGS
+    ),
+    Reader("ceph osd df", lambda file: _has(file, r"^\s*ID\s.*REWEIGHT\s.*\n?.*%USE\s"), read_df, ROUGH_PGS),
 )
 """The readers of OSDs in text."""

@@ -36,7 +36,7 @@ def holdings(objects: float, total_bytes: float) -> Found:
     if not objects:
         return Found({}, ("the cluster is empty",))
     size = max(1, round(total_bytes / objects))
-    return Found({"objects": int(objects), "stored-size": f"{size}B"}, (_STRIPED,))
+    return Found({"objects": round(objects), "stored-size": f"{size}B"}, (_STRIPED,))
 
 
 def _of_pools(pools: Iterable[_Pool]) -> Found:

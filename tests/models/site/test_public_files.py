@@ -88,6 +88,11 @@ def test_what_files_of_other_sites_say(name, kind, facts, notes):
                           "ceph osd tree": {"hosts": 3, "drives": 1, "drive.capacity": "11GB"}}),
         ("pasted-mail", {"ceph status": {"objects": 5315, "stored-size": "4188977B"},
                          "ceph osd tree": {"hosts": 3, "drives": 2, "drive.capacity": "1979GB"}}),
+        ("pasted-comments", {"ceph osd df": {"hosts": None, "drive.capacity": "480GB"},
+                             "ceph osd tree": {"hosts": 3, "drives": 2, "drive.capacity": "480GB"}}),
+        ("pasted-wrapped", {"podman exec -it ceph-mon-node-1 ceph osd df": {"drive.capacity": "3057GB"},
+                            "podman exec -it ceph-mon-node-1 ceph -s":
+                                {"objects": 4_180_000, "stored-size": "473474B"}}),
         ("pasted-rook", {"ceph osd df": {"hosts": None, "drive.capacity": "11GB"},
                          "ceph osd tree": {"hosts": 3, "drives": 1, "drive.capacity": "11GB"}}),
     ],
