@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -25,7 +25,15 @@ from traces.run import Run
 from traces.trace import Trace
 from validate.calibration.fit import SEEDS, Linear, Problem
 from validate.calibration.initial_estimates import staged_estimates
-from validate.calibration.parameters import Parameter, check, matters, parameters_of
+from validate.calibration.parameters import (
+    PER_BYTE,
+    Parameter,
+    check,
+    has_several_sizes,
+    matters,
+    parameters_of,
+    told_apart,
+)
 from validate.calibration.profile import Estimate, FittedRow, FittedRun, Profile, Residual
 from validate.calibration.published import PublishedRow
 from validate.calibration.simulations import SimulatedWorkload, simulated_trace, simulations
@@ -47,8 +55,6 @@ from validate.replay.cpu_usage import measured_cpu_s, models_cpu
 
 _SAME_START = 0.1  # largest difference of log-values that are the same starting point
 _FIRST_DISCREPANCY = 0.03  # model discrepancy before it is estimated
-_OTHER_SIZE = 2.0  # ratio of the largest to the smallest object from which times per byte can be told
-_PER_BYTE = ".per_byte"
 _FAR = 20.0  # excess of weighted squares beyond which the end of a search is no solution
 
 
@@ -103,7 +109,11 @@ def calibrate(
     _check_workloads(measured)
     targets = targets_of(measured, seed, published)
     workloads = [_workload(spec, measured, published, members[0]) for members in targets.configurations]
-    parameters, matter = _relevant(parameters, workloads)
+    sizes = np.concatenate([workload.trace.transfer_bytes for workload in workloads])
+    relevant, matter = _relevant(parameters, workloads)
+    parameters = told_apart(spec, relevant, sizes)
+    matter = matter[:, [parameter in parameters for parameter in relevant]]
+    per_byte = [p.path for p in relevant if p.path.endswith(PER_BYTE)]
     first = staged_estimates(spec, parameters, measured)
     guess = np.log([first.values[p.path] for p in parameters])
     requested = [
@@ -118,7 +128,12 @@ def calibrate(
         lengths = simulated_requests / requests[targets.run]
         problem = Problem(simulated, parameters, guess, matter, targets, lengths, seed)
         solution = _solve(problem, starts, confidence)
-    notes = [*first.notes, *left_out, *_ignored_issues(measured), *_of_one_size(parameters, workloads)]
+    notes = [
+        *first.notes,
+        *left_out,
+        *_ignored_issues(measured),
+        *_of_one_size(per_byte, {p.path for p in parameters}, sizes),
+    ]
     for members in _of_runs(targets, measured):
         notes += repetition_warnings([(measured[i].name, measured[i].run) for i in members])
     if not with_cpu and any(measured_cpu_s(run) for _, run in runs):
@@ -212,17 +227,24 @@ def _ignored_issues(measured: Sequence[Measured]) -> list[str]:
     return [f"{m.name} was fitted although {'; '.join(m.quality.reasons)}" for m in measured if not m.quality.usable]
 
 
-def _of_one_size(parameters: Sequence[Parameter], workloads: Sequence[_Workload]) -> list[str]:
-    """Return a warning if times per byte are fitted to objects of about one size."""
-    per_byte = [p for p in parameters if p.path.endswith(_PER_BYTE)]
-    sizes = np.concatenate([workload.trace.transfer_bytes for workload in workloads])
-    sizes = sizes[sizes > 0]
-    if not per_byte or not len(sizes) or sizes.max() >= _OTHER_SIZE * sizes.min():
+def _of_one_size(per_byte: Sequence[str], fitted: Set[str], size_bytes: NDArray[np.int64]) -> list[str]:
+    """Return a note on times per byte if objects have about one size: that they are not fitted, or fitted all the same.
+
+    Args:
+        per_byte: paths of those that the Runs depend on.
+        fitted: paths of the fitted parameters.
+        size_bytes: sizes of the objects that are transferred; 0 is none.
+    """
+    if not per_byte or not np.any(size_bytes > 0) or has_several_sizes(size_bytes):
         return []
-    return [
-        f"All objects have about {sizes.mean() / 1024:,.0f} KiB, so times per byte cannot be told from constant ones, "
-        "and forecasts of other sizes may be far off: add Runs of objects of another size"
-    ]
+    size_kib = size_bytes[size_bytes > 0].mean() / 1024
+    about = f"All objects have about {size_kib:,.0f} KiB, so times per byte cannot be told from constant ones"
+    notes = []
+    if kept := [path for path in per_byte if path not in fitted]:
+        notes.append(f"{about}; {', '.join(kept)} keeps the value of the spec: add Runs of objects of another size")
+    if len(kept) < len(per_byte):
+        notes.append(f"{about}, and forecasts of other sizes may be far off: add Runs of objects of another size")
+    return notes
 
 
 def _starting_points(spec: Spec, parameters: Sequence[Parameter], guess: Floats) -> list[Floats]:

@@ -182,7 +182,14 @@ def _why_not(path: str, changes: Changes, slos: Sequence[Slo]) -> str:
     possible = [change for change in of_path if not isinstance(change.point, InfeasiblePoint)]
     if not possible:
         return f"{path}: the spec refuses {', '.join(change.value for change in of_path)}"
-    return f"{path} {possible[-1].value}: {_figures(possible[-1], slos)}"
+    last = possible[-1]
+    doubt = " (not for certain; more --replications tell)" if _is_unsure(last) else ""
+    return f"{path} {last.value}: {_figures(last, slos)}{doubt}"
+
+
+def _is_unsure(change: Change) -> bool:
+    """Return whether a change may meet the objectives: its figures do, and their intervals do not."""
+    return not isinstance(change.point, InfeasiblePoint) and change.point.verdict == "unsure"
 
 
 def _figures(change: Change, slos: Sequence[Slo]) -> str:

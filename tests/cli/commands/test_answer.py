@@ -119,6 +119,17 @@ def test_changes_are_those_of_whatif(answered, capsys):
     assert f"hosts.cores.count {changes['best']['value']} (GET.p99 " in line
 
 
+def test_why_a_change_is_not_the_answer(answered):
+    """A change whose figures meet the objective is cheaper or dearer than the answer, or not certain."""
+    lines, _, _ = answered
+    reasons = [line for line in lines if re.match(r"  No[tr] ", line)]
+    assert reasons
+    for line in reasons:
+        for part in line.split("; "):
+            figure = re.search(r": GET\.p99 ([\d.]+) ms", part)
+            assert not figure or float(figure[1]) > 10 or "not for certain" in line, line
+
+
 def test_growth_is_that_of_plan(answered, capsys):
     lines, found, _ = answered
     (words,) = commands(lines, "plan")

@@ -26,7 +26,7 @@ from traces.errors import InputError
 from traces.run import Run
 from traces.workload.generate import generate
 from validate.calibration.calibrate import calibrate
-from validate.calibration.parameters import Parameter, chosen, matters, parameters_of
+from validate.calibration.parameters import Parameter, chosen, matters, parameters_of, told_apart
 from validate.calibration.profile import Profile
 from validate.calibration.targets import targets_of
 from validate.compare.figures import labels_of, parts_of
@@ -118,6 +118,24 @@ def test_parameters_that_are_not_identifiable_are_named():
     assert not any(text.startswith("All objects") for text in calibrate(SPEC, sizes, pair).notes)
     constant = pair[:1]
     assert not any(text.startswith("All objects") for text in calibrate(SPEC, both, constant).notes)
+    default = [pair[0], replace(pair[1], is_default=True)]
+    found = calibrate(SPEC, both, default)
+    assert set(found.parameters) == {"hosts.cpu.GET.constant"}
+    assert sum("keeps the value of the spec" in text for text in found.notes) == 1
+
+
+def test_times_per_byte_are_fitted_to_objects_of_several_sizes():
+    default = [p for p in parameters_of(SPEC) if p.path.startswith("hosts.cpu.GET.")]
+    assert any(p.path == "hosts.cpu.GET.per_byte" for p in default) and all(p.is_default for p in default)
+    one, two = np.array([0, 65536, 100_000]), np.array([0, 65536, 131_072])
+    assert not [p for p in told_apart(SPEC, default, one) if p.path.endswith("per_byte")]
+    assert told_apart(SPEC, default, two) == default
+    asked = [replace(p, is_default=False) for p in default]
+    assert told_apart(SPEC, asked, one) == asked
+    alone = [p for p in default if p.path.endswith("per_byte")]
+    assert told_apart(SPEC, alone, one) == alone  # of a demand without a constant time
+    large = np.array([1 << 30])
+    assert told_apart(SPEC, default, large) == default  # the time per byte is the greater part
 
 
 def test_a_model_that_lacks_something_is_found_out_and_is_less_sure(profile):
