@@ -87,7 +87,7 @@ def read_info_text(file: SiteFile) -> Found:
         raise ValueError("it says of no server which drives it has")
     numbered = sorted(pools.items(), key=lambda each: int(each[0]))
     facts, notes = _with_further([even_hosts([count for count in counts if count]) for _, counts in numbered])
-    if per_set := re.search(r"(?:Drives|Disks) per erasure set:\s+(\d+)", file.text):
+    if per_set := re.search(r"(?:(?:Drives|Disks) per erasure set|Erasure stripe size):\s+(\d+)", file.text):
         facts["set-size"] = int(per_set[1])
     elif row := re.search(r"^\s*\u2502\s*1st\s*\u2502[^\u2502]*\u2502\s*(\d+)\s*\u2502", file.text, re.MULTILINE):
         facts["set-size"] = int(row[1])

@@ -138,6 +138,8 @@ def _table(text: str) -> list[Mapping[str, Any]]:
 def _cells(line: str, columns: list[tuple[str, tuple[int, int]]]) -> dict[str, str]:
     """Return the cells of a row by the names of columns: in their order if all are filled, else by their places."""
     words = list(re.finditer(r"\S+", line))
+    if len(words) == 1 and re.match(r"/|\[", words[0][0]):
+        return {"name": "", "mountpoint": words[0][0]}  # a further mount point of the line before
     names = [name.replace("mountpoints", "mountpoint") for name, _ in columns]
     may_be_empty = names[-1:].count("mountpoint") if set(names) <= _ALWAYS else 0
     if len(words) >= len(columns) - may_be_empty:

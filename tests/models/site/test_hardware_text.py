@@ -245,6 +245,19 @@ def test_text_of_commands(tmp_path, text, expected):
     }
 
 
+def test_further_mount_points_are_on_lines_of_their_own(tmp_path):
+    text = """\
+NAME   MAJ:MIN RM   SIZE RO TYPE  MOUNTPOINTS
+sda      8:0    0   9,1T  0 disk
+`-hdd1 254:6    0   9,1T  0 crypt /mnt/data
+                                  /var/cache
+sdb      8:16   0   9,1T  0 disk
+`-hdd2 254:7    0   9,1T  0 crypt /mnt/data2
+                                  /mnt/more
+"""
+    assert facts(tmp_path, text).facts == {"drives": 1, "drive.capacity": "10006GB"}
+
+
 def test_drives_of_two_paths_are_one(tmp_path):
     assert "mpath" in LSBLK and LSBLK.count("3.7T  0 disk") == 3
     assert facts(tmp_path, LSBLK).facts["drives"] == 2
