@@ -112,6 +112,18 @@ def read_buckets(file: SiteFile) -> Found:
     return Found(facts, tuple(notes))
 
 
+def read_zone(file: SiteFile) -> Found:
+    """Return notes on what `radosgw-admin zone get` says: its storage classes, and what the model leaves out."""
+    notes = []
+    for placement in file.fields["placement_pools"]:
+        for name, storage in placement["val"].get("storage_classes", {}).items():
+            pool = storage.get("data_pool") or "the standard one"
+            notes.append(f"objects of {placement['key']}, class {name}, are in the pool {pool}")
+            if compression := storage.get("compression_type"):
+                notes.append(f"they are compressed by {compression}, which the model leaves out")
+    return Found({}, tuple(notes))
+
+
 def read_bench(file: SiteFile) -> Found:
     """Return what `ceph tell osd.N bench` measured: the bandwidth of large writes, or the rate of small ones."""
     fields = file.fields
@@ -199,6 +211,7 @@ READERS = (
         lambda file: any({"pool_name", "pg_num"} <= each.keys() for each in file.items),
         read_pools,
     ),
+    Reader("radosgw-admin zone get", lambda file: "placement_pools" in file.fields, read_zone),
     Reader(
         "radosgw-admin bucket stats",
         lambda file: any({"bucket", "usage"} <= each.keys() for each in (*file.items, file.fields)),

@@ -44,6 +44,11 @@ UNIT = "[Service]\nExecStart=/usr/local/bin/minio server http://host{1...4}/mnt/
 BENCH = (
     '{"bytes_written": 1073741824, "blocksize": 4194304, "elapsed_sec": 6.1, "bytes_per_sec": 176023249.8, "iops": 42}'
 )
+ZONE = """\
+{"id": "0", "name": "default", "placement_pools": [{"key": "default-placement", "val": {
+  "index_pool": "default.rgw.buckets.index", "storage_classes": {
+    "STANDARD": {"data_pool": "default.rgw.buckets.data", "compression_type": "zstd"}}}}]}
+"""
 SMALL = '{"bytes_written": 12288000, "blocksize": 4096, "elapsed_sec": 5, "bytes_per_sec": 2457600, "iops": 600}'
 
 
@@ -70,6 +75,7 @@ SMALL = '{"bytes_written": 12288000, "blocksize": 4096, "elapsed_sec": 5, "bytes
          {"release": "tentacle"}, ""),
         ("ceph", BENCH, "ceph tell osd.N bench", {"drive.write.bandwidth": 176023249.8},
          "its writes go through the OSD"),
+        ("ceph", ZONE, "radosgw-admin zone get", {}, "they are compressed by zstd, which the model leaves out"),
         ("ceph", SMALL, "ceph tell osd.N bench", {"drive.write.iops": 600.0}, "its writes go through the OSD"),
         ("minio", TENANT, "definition of a MinIO tenant",
          {"hosts": 4, "drives": 4, "drive.capacity": "322GB", "cores": 8, "parity": 2, "release": "2024-05-10"},
