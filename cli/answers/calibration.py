@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cli.pages.calibration import calibration_page, profile_shown
 from cli.present import Answer
-from cli.tables.numbers import profile_table
+from cli.tables.measured.numbers import profile_table
 from models.basis.described import DescribedSpec
 from validate.calibration.profile import Profile
 

@@ -6,7 +6,7 @@ from cli.made import Made
 from cli.pages.page import Page
 from cli.present import Answer
 from cli.tables.experiments.failures import failures_shown
-from cli.tables.numbers import failures_table
+from cli.tables.experiments.numbers import failures_table
 from sim.experiments.failure_result import Failures
 
 

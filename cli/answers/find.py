@@ -6,7 +6,7 @@ from cli.made import Made
 from cli.pages.page import Page
 from cli.present import Answer
 from cli.tables.experiments.find import best_shown, limit_shown
-from cli.tables.numbers import best_table, limit_table
+from cli.tables.experiments.numbers import best_table, limit_table
 from sim.experiments.find.find_best import Best
 from sim.experiments.find.find_limit import FoundLimit
 

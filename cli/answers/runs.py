@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cli.made import Made, runs_notes
+from cli.made import Made
 from cli.pages.page import Page
 from cli.present import Answer
+from cli.sentences import doubt, verdict
 from cli.tables.forecast.runs import summary_grid
 from cli.tables.grid import Grid
 from cli.tables.measured.comparison import comparison_grid
+from cli.tables.measured.numbers import comparison_table
 from cli.tables.measured.quality import named_warnings, run_warnings
-from cli.tables.numbers import comparison_table
-from cli.words import doubt, verdict
+from cli.versions import runs_notes
 from traces.run import Run
 from traces.statistics.summary import summarise
 from validate.compare.compare import Comparison

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli import words as phrases
+from cli import sentences
 from cli.common import progress, say, warn_if_slow
 from cli.live.watching import bars
 from cli.made import Made
@@ -70,7 +70,7 @@ def _shown(found: Demonstration, source: str) -> list[str | Grid]:
     verdict = recorded_verdict(found.forecast)
     opening = [] if verdict is None else [f"The {_NAMES[0]} is {verdict_line(verdict)}"]
     compared = comparison_grid(found.comparison, _NAMES, f"{HEAVY_CLIENTS} clients: {source}")
-    agreement = [phrases.verdict(found.comparison, _NAMES), phrases.doubt(found.comparison)]
+    agreement = [sentences.verdict(found.comparison, _NAMES), sentences.doubt(found.comparison)]
     return [*opening, _parameters(found), compared, *agreement]
 
 

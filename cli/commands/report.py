@@ -10,10 +10,11 @@ import typer
 from cli.commands.compare import ToleranceOption
 from cli.common import print_json, progress
 from cli.figures.figure_files import PageFiles
-from cli.made import Made, runs_notes
+from cli.made import Made
 from cli.options import FiguresOption, FormatOption, JsonOption, SeedOption
 from cli.pages.report import report_page
 from cli.tables.measured.quality import run_warnings
+from cli.versions import runs_notes
 from traces.errors import InputError
 from traces.run import Run
 from traces.run_folders import run_names

@@ -12,7 +12,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from cli.words import LABELS, part, percent, percent_between, seconds
+from cli.sentences import part
+from cli.words import LABELS, percent, percent_between, seconds
 from traces.run import Run, StationRow
 from traces.statistics.critical_path import AttributedBand, Attribution
 from traces.statistics.summary import Floats, latencies, subjects_of, tail_points, timeline

@@ -14,9 +14,10 @@ from typing import Any
 
 import yaml
 
-from cli.made import Made, runs_made
+from cli.made import Made
 from cli.tables.grid import Grid
 from cli.tables.spec.origins import assumptions_grid, rests_on
+from cli.versions import runs_made
 from models.basis.assumptions import assumptions
 from models.basis.described import DescribedSpec
 from traces.run import Run

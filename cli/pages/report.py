@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cli import words
+from cli import sentences
 from cli.figures import runs as figures
 from cli.figures.route import route_figures
-from cli.made import runs_notes
 from cli.pages.page import Header, Page, Section
 from cli.simulations import recorded_extra, recorded_verdict
 from cli.tables.forecast.extra_attempts import extra_attempts_line
@@ -18,6 +17,7 @@ from cli.tables.forecast.verdict import backlog_grid, few_note, verdict_line
 from cli.tables.grid import Grid
 from cli.tables.measured.comparison import comparison_grid
 from cli.tables.measured.quality import named_warnings, run_warnings
+from cli.versions import runs_notes
 from models.store import compile_spec, spec_of
 from sim.replication.summaries import Replication, Replications
 from sim.run_tables import visited_stations
@@ -65,8 +65,8 @@ def _one(run: Run) -> tuple[Header, list[Section]]:
     opening = [] if verdict is None else [verdict_line(verdict), *([] if overloaded else _unsettled(run))]
     if (extra := recorded_extra(run, verdict)) is not None:
         opening.append(f"Of this load, {extra_attempts_line(extra)}")
-    certainty = _certainty(words.sure(run, overloaded), run)
-    header = Header.of(words.requested(run), [*opening, words.found(run)], certainty)
+    certainty = _certainty(sentences.sure(run, overloaded), run)
+    header = Header.of(sentences.requested(run), [*opening, sentences.found(run)], certainty)
     backlog = [backlog_grid(verdict)] if verdict is not None and overloaded else []
     grids = [*backlog, summary_grid(run, "Key figures")]
     return header, [Section("", _few(run), grids), *_charts([("", run)])]
@@ -92,11 +92,11 @@ def _two(runs: Sequence[tuple[str, Run]], comparison: Comparison) -> tuple[Heade
     summaries = [summary_grid(run, f"Key figures of {name}") for name, run in runs]
     ratios = [figures.ratios(comparison, names)]
     opening = [f"{name} is {verdict_line(found)}" for name, run in runs if (found := recorded_verdict(run))]
-    paragraphs = [f"{name}: {words.requested(run)}" for name, run in runs]
+    paragraphs = [f"{name}: {sentences.requested(run)}" for name, run in runs]
     paragraphs += [f"Note: {note}." for note in runs_notes(runs)] + _few(*(run for _, run in runs))
-    certainty = _certainty(words.doubt(comparison), *(run for _, run in runs))
+    certainty = _certainty(sentences.doubt(comparison), *(run for _, run in runs))
     compared = comparison_grid(comparison, names, warnings=named_warnings(runs))
-    return Header.of(requested, [*opening, words.verdict(comparison, names)], certainty), [
+    return Header.of(requested, [*opening, sentences.verdict(comparison, names)], certainty), [
         Section("", paragraphs, summaries),
         Section("Quantile by quantile", (), [compared], ratios),
         *_charts(runs),
@@ -143,7 +143,7 @@ def _routes(name: str, run: Run, stations: Sequence[StationRow]) -> list[Section
 
 
 def _attribution_section(name: str, found: Attribution, colours: dict[str, str]) -> Section:
-    paragraphs = [words.ATTRIBUTION, *(words.tail_parts(op, bands) for op, bands in found.items())]
+    paragraphs = [sentences.ATTRIBUTION, *(sentences.tail_parts(op, bands) for op, bands in found.items())]
     bars = [figures.attribution(op, bands, colours) for op, bands in found.items()]
     heading = f"Tail attribution: {name}" if name else "Tail attribution"
     return Section(heading, paragraphs, [attribution_grid(found)], bars)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from cli.common import say
-from cli.made import profile_notes
 from cli.parse.option import option
+from cli.versions import profile_notes
 from models.basis.described import DescribedSpec, written_of
 from models.spec.origins import Written
 from models.store import Spec, spec_of

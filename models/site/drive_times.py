@@ -6,7 +6,6 @@ import numpy as np
 
 from models.devices.data_sheet import BLOCK_BYTES, exclusive
 from models.devices.device import Device
-from models.devices.devices import DEVICE_PRESETS
 from models.network.service_demand import ServiceDemand
 from models.site.known import Known
 from models.site.setup import Site
@@ -14,20 +13,28 @@ from models.site.setup import Site
 _LEAST_CV, _MOST_CV = 0.05, 3.0
 
 
+def _device(name: str) -> Device:
+    from models.devices.devices import DEVICE_PRESETS  # making all of them takes as long as importing pyarrow
+
+    return DEVICE_PRESETS[name].device
+
+
 def drive(site: Site, name: str = "drive") -> Known:
     """Return the preset of a drive, with the data sheet that its figures are from."""
+    from models.devices.devices import DEVICE_PRESETS
+
     known = site[name]
     return known.noted(f"data sheet: {DEVICE_PRESETS[known.value].source.partition('. ')[0]}")
 
 
 def capacity_bytes(name: str) -> int:
     """Return the capacity of a preset."""
-    return DEVICE_PRESETS[name].device.capacity
+    return _device(name).capacity
 
 
 def is_rotational(name: str) -> bool:
     """Return whether a preset is a hard disk."""
-    return DEVICE_PRESETS[name].device.rotational
+    return _device(name).rotational
 
 
 def drives(site: Site, durable: str) -> dict[str, Known]:
@@ -56,7 +63,7 @@ def _measured(site: Site) -> dict[str, Known]:
     As in `models.devices.data_sheet`: an access excludes others for 1 / IOPS, or bytes / bandwidth, and the rest of the
     latency at depth 1 overlaps. A hard disk has no such rest: without IOPS, an access takes its latency.
     """
-    preset = DEVICE_PRESETS[site["drive"].value].device
+    preset = _device(site["drive"].value)
     found: dict[str, Known] = {}
     for way in ("read", "write"):
         facts = {name: site.get(f"drive.{way}.{name}") for name in ("iops", "latency", "bandwidth", "cv")}

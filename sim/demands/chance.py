@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
-import scipy.special
+import scipy
 
 from models.network.demand_sheet import Requests
 from models.network.network import Network

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.special
+import scipy
 from numpy.typing import NDArray
 
 from models.network.demand_sheet import Requests

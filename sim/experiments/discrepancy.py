@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.special
+import scipy
 
 from models.basis.uncertainty import drawn_fractions
 from sim.experiments.measures import Measures, OpMeasures

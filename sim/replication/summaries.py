@@ -30,7 +30,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.special
+import scipy
 
 from sim.replication.run_parts import RunParts, parts_of
 from sim.replication.steadiness import Unsettled, unsettled

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli import words as phrases
+from cli import sentences
 from cli.tables.forecast.runs import attribution_grid
 from tests.profiles import examples
 from tests.runs import run_of
@@ -97,7 +97,7 @@ def test_a_run_without_a_critical_path_has_no_attribution():
 def test_requests_without_latency_have_no_parts():
     bands = attribution(run_of(np.zeros(200), critical_path=[]))["GET"]
     assert bands["p50"]["roles"] == {}
-    assert phrases.tail_parts("GET", bands) == "GET takes no time."
+    assert sentences.tail_parts("GET", bands) == "GET takes no time."
 
 
 @examples(40)
@@ -138,13 +138,13 @@ def tail_of_waiting(n: int = 1000) -> Run:
 
 def test_the_tail_is_compared_with_the_median():
     bands = attribution(tail_of_waiting())["GET"]
-    assert phrases.tail_parts("GET", bands) == "p99 of GET: 91% waiting for cpu; at p50 it is 20%."
+    assert sentences.tail_parts("GET", bands) == "p99 of GET: 91% waiting for cpu; at p50 it is 20%."
     # Where no part alone is most of the tail, several are named, and the outermost quantile that is known is taken.
     median = {"a": {"waiting_s": 0.2, "service_s": 0.8}, EARLIER_ATTEMPTS: {"waiting_s": 0.0, "service_s": 0.0}}
     tail = {"a": {"waiting_s": 1.0, "service_s": 0.9}, EARLIER_ATTEMPTS: {"waiting_s": 2.1, "service_s": 0.0}}
     few = {"p50": {"latency_s": {"mean": 1.0}, "roles": median}, "p90": {"latency_s": {"mean": 4.0}, "roles": tail}}
     said = "p90 of PUT: 52% earlier attempts, 25% waiting for a; at p50 they are 0% and 20%."
-    assert phrases.tail_parts("PUT", few) == said
+    assert sentences.tail_parts("PUT", few) == said
 
 
 def test_the_table_has_median_and_tail_of_each_role():

@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 import traces.provenance
-from cli.made import Made, profile_notes, runs_made, runs_notes
+from cli.made import Made
+from cli.versions import profile_notes, runs_made, runs_notes
 from models.store import load_spec
 from sim.simulate import simulate
 from tests.cli.commands.test_simulate import tailcast

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Protocol, TypeVar
 
+from cli.sentences import tail_of
 from cli.tables.cells import Figure
 from cli.tables.forecast.verdict import quantile
 from cli.tables.grid import Grid
 from cli.tables.measured.quality import run_warnings
 from cli.tables.operations import ordered
-from cli.words import LABELS, byte_rate, fraction, number, seconds, tail_of
+from cli.words import LABELS, byte_rate, fraction, number, seconds
 from sim.analysis.bounds_result import Between
 from sim.replication.replicate import PrecisionVerdict
 from sim.replication.slo import Slo

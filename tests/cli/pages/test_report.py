@@ -14,6 +14,7 @@ import pytest
 from markupsafe import escape
 from rich.console import Console
 
+from cli import sentences
 from cli import words as phrases
 from cli.figures import runs as figures
 from cli.main import main
@@ -171,14 +172,14 @@ def test_warnings_follow_what_was_found(tmp_path):
 def test_the_header_has_question_result_and_certainty(tmp_path):
     run = sample_run(1, stations=True)
     assert header_of(page_of(tmp_path / "one.html", run)) == [
-        phrases.requested(run),
-        phrases.found(run),
-        phrases.sure(run),
+        sentences.requested(run),
+        sentences.found(run),
+        sentences.sure(run),
     ]
     comparison = compare(run, sample_run(2, factor=2))
     requested, found, sure = header_of(page_of(tmp_path / "two.html", run, sample_run(2, factor=2)))
     assert requested == f"Whether {NASTY} agrees with real within ±15%."
-    assert (found, sure) == (phrases.verdict(comparison, (NASTY, "real")), phrases.doubt(comparison))
+    assert (found, sure) == (sentences.verdict(comparison, (NASTY, "real")), sentences.doubt(comparison))
     assert "differs from real" in found
 
 
