@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from models.network.demand_sheet import Requests, sources
 from models.network.network import Network
 from models.network.station import NOWHERE
-from sim.engine.outcome import Failure, Outcome
+from sim.engine.column import Column
+from sim.engine.outcome import Failure, Kept, Outcome, RequestOutcomes
 from traces.run import CRITICAL_PATH_SCHEMA, EARLIER_ATTEMPTS, STATION_SCHEMA, Run, StationRow
 from traces.tables import label
 from traces.trace import Trace, optional_columns
@@ -30,14 +31,14 @@ _RESPONSES: dict[Failure, tuple[int, str | None]] = {
 
 def request_table(trace: Trace, requests: Requests, outcome: Outcome) -> pa.Table:
     """Return a row of `RUN_SCHEMA` for each request that ended."""
-    ended = np.flatnonzero(np.isfinite(outcome.end_s))
+    ended = _rows_of(outcome.ended)
     rows = TraceRows(requests)(outcome.client)[ended]
     start_s, first_byte_s = outcome.start_s[ended], outcome.first_byte_s[ended]
     named = ["op", "bucket", "key", "size_bytes", *optional_columns(trace.table)]
     requested = trace.table.select(named).take(pa.array(rows))
     is_open = outcome.client[ended] < 0
     return pa.table({
-        "arrival_s": np.where(is_open, trace.arrival_s[rows], start_s),
+        "arrival_s": np.where(is_open, trace.arrival_s[rows], start_s) if is_open.any() else start_s,
         "start_s": start_s,
         "first_byte_s": pa.array(first_byte_s, mask=np.isnan(first_byte_s)),
         "end_s": outcome.end_s[ended],
@@ -79,7 +80,7 @@ class TraceRows:
         return np.arange(first, first + count)
 
 
-def _clients(trace: Trace, outcome: Outcome, ended: np.ndarray[Any, Any], rows: np.ndarray[Any, Any]) -> pa.Array:
+def _clients(trace: Trace, outcome: Outcome, ended: _Rows, rows: NDArray[np.int64]) -> pa.Array:
     if trace.pacing.loop != "open":
         return pa.array(outcome.client[ended])
     return trace.table.column("client").fill_null(0).combine_chunks().take(pa.array(rows))
@@ -105,22 +106,41 @@ def visited_stations(run: Run) -> list[StationRow]:
     return [row for row in run.station_rows if row["visits"] and row["role"] != NOWHERE.role]
 
 
-_BLOCK = 1 << 16  # requests whose critical paths are unfolded at a time
+class CriticalPaths:
+    """Takes the critical paths of requests as these end, and keeps the rows of their table, most of which are fewer.
+
+    Attributes:
+        kept: the other results of the requests.
+    """
+
+    def __init__(self, network: Network):
+        self.kept = Kept()
+        self._roles = network.roles
+        self._columns = [Column(np.empty(0, kind)) for kind in (np.int64, np.int32, np.float64, np.float64)]
+        self._ended = 0
+
+    def __call__(self, chunk: RequestOutcomes) -> None:
+        """Take the results of the next requests."""
+        path_s = chunk.path_s[_rows_of(chunk.ended)]
+        waiting_s = np.column_stack([path_s[:, 0], path_s[:, 1::2]])
+        service_s = np.column_stack([np.zeros(len(path_s)), path_s[:, 2::2]])
+        row, role = np.nonzero((waiting_s > 0) | (service_s > 0))
+        found = row + self._ended, role.astype(np.int32), waiting_s[row, role], service_s[row, role]
+        for column, values in zip(self._columns, found, strict=True):
+            column.append(values)
+        self._ended += len(path_s)
+        self.kept(replace(chunk, path_s=chunk.path_s[:0]))
+
+    def table(self) -> pa.Table:
+        """Return a row of `CRITICAL_PATH_SCHEMA` for each successful request and each role where it spent time."""
+        request, role, waiting_s, service_s = (column.array() for column in self._columns)
+        names = label(role, [EARLIER_ATTEMPTS, *self._roles])
+        return pa.table([request, names, waiting_s, service_s], schema=CRITICAL_PATH_SCHEMA)
 
 
-def critical_path_table(network: Network, outcome: Outcome) -> pa.Table:
-    """Return a row of `CRITICAL_PATH_SCHEMA` for each successful request and each role where it spent time."""
-    ended = np.flatnonzero(outcome.ended)
-    blocks = [_paths(outcome.path_s[ended[at : at + _BLOCK]], at) for at in range(0, max(len(ended), 1), _BLOCK)]
-    row, role, waiting_s, service_s = (np.concatenate(columns) for columns in zip(*blocks, strict=True))
-    del blocks
-    names = label(role, [EARLIER_ATTEMPTS, *network.roles])
-    return pa.table([row, names, waiting_s, service_s], schema=CRITICAL_PATH_SCHEMA)
+_Rows = slice | NDArray[np.int64]
 
 
-def _paths(path_s: NDArray[np.float64], first: int) -> tuple[NDArray[Any], ...]:
-    """Return request, role, waiting and service time of each role on the critical paths of requests from `first` on."""
-    waiting_s = np.column_stack([path_s[:, 0], path_s[:, 1::2]])
-    service_s = np.column_stack([np.zeros(len(path_s)), path_s[:, 2::2]])
-    row, role = np.nonzero((waiting_s > 0) | (service_s > 0))
-    return row + first, role.astype(np.int32), waiting_s[row, role], service_s[row, role]
+def _rows_of(chosen: NDArray[np.bool_]) -> _Rows:
+    """Return the rows that are chosen; as a slice, which copies no column, if all are."""
+    return slice(None) if chosen.all() else np.flatnonzero(chosen)

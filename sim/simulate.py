@@ -22,7 +22,7 @@ from sim.engine.compiled import engine as compiled_engine
 from sim.engine.compiled.library import missing
 from sim.engine.outcome import Outcome, Program, Taking
 from sim.run_course import course_of
-from sim.run_tables import critical_path_table, request_table, station_table
+from sim.run_tables import CriticalPaths, request_table, station_table
 from traces.provenance import release
 from traces.run import Run
 from traces.trace import Trace
@@ -102,11 +102,14 @@ def simulate(
     began = Beginning()
     trace = generate(spec.workload, seed) if trace is None else trace
     engine, execute = engine_of(engine)
+    paths: list[CriticalPaths] = []
 
     def run(until_s: float) -> Executed:
         network, requests = compile_spec(spec, trace, until_s, first=first)
         refuse_endless(network, requests)
-        outcome = execute(Program.of(network, requests, seed, paths=critical_path), progress, None)
+        paths[:] = [CriticalPaths(network)] if critical_path else []
+        outcome = execute(Program.of(network, requests, seed, paths=critical_path), progress, *paths or (None,))
+        outcome = replace(outcome, **vars(paths[0].kept.outcomes())) if paths else outcome
         last_s = float(np.max(outcome.end_s, initial=0.0, where=outcome.ended))
         return Executed(network, requests, outcome, last_s)
 
@@ -117,7 +120,7 @@ def simulate(
         request_table(issued, found.requests, found.outcome),
         info,
         station_table(found.network, found.outcome),
-        critical_path_table(found.network, found.outcome) if critical_path else None,
+        paths[0].table() if paths else None,
         issued,
         source="simulation",
     )

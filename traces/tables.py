@@ -167,8 +167,13 @@ def conform(table: pa.Table, schema: pa.Schema, source: str) -> pa.Table:
         if column.null_count and not field.nullable:
             row = column.is_null().to_pylist().index(True)
             raise InputError(f"{source}: row {row + 1}: column {field.name!r} is empty; it needs a {field.type}")
-        columns.append(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+        columns.append(combined(column) if isinstance(column, pa.ChunkedArray) else column)
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+def combined(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column in one piece; pyarrow copies one that is in one piece already."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def require(good: NDArray[np.bool_], source: str, column: str, rule: str, values: pa.ChunkedArray) -> None:
@@ -195,10 +200,10 @@ def with_column(table: pa.Table | pa.RecordBatch, name: str, values: Any) -> Any
 
 def codes(column: pa.ChunkedArray, names: Sequence[str]) -> NDArray[np.int32]:
     """Return the index of each row's label in `names`, shape (rows,); -1 for any other label."""
-    combined = column.combine_chunks()
+    labels = combined(column)
     table = {name: i for i, name in enumerate(names)}
-    lookup = np.array([table.get(v, -1) for v in combined.dictionary.to_pylist()] or [-1], dtype=np.int32)
-    indices = combined.indices.to_numpy(zero_copy_only=False)
+    lookup = np.array([table.get(v, -1) for v in labels.dictionary.to_pylist()] or [-1], dtype=np.int32)
+    indices = labels.indices.to_numpy(zero_copy_only=False)
     result: NDArray[np.int32] = lookup[indices] if len(indices) else np.empty(0, np.int32)
     return result
 

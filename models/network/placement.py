@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from traces.tables import combined
 from traces.trace import Trace
 
 _MOST_CONTAINERS = 4096  # of which there are stations: more are as good as different
@@ -27,7 +28,7 @@ def containers_of(trace: Trace, shards: int) -> tuple[NDArray[np.int64], int]:
         trace: its buckets are containers.
         shards: containers of each bucket, over which its keys are distributed.
     """
-    buckets = trace.table.column("bucket").combine_chunks()
+    buckets = combined(trace.table.column("bucket"))
     codes = np.unique(buckets.indices.to_numpy(zero_copy_only=False), return_inverse=True)[1].astype(np.int64)
     shard = (key_hashes(trace) >> np.uint64(32)).astype(np.int64) % shards
     count = min(_MOST_CONTAINERS, (int(codes.max(initial=0)) + 1) * shards)
@@ -44,7 +45,7 @@ def part_keys(key_hash: NDArray[np.uint64], position: NDArray[np.int64]) -> NDAr
 
 
 def _label_hashes(column: pa.ChunkedArray) -> NDArray[np.uint64]:
-    labels = column.combine_chunks()
+    labels = combined(column)
     if not len(labels):
         return np.empty(0, np.uint64)
     if len(labels) < len(labels.dictionary):  # hash only the strings of these rows, which may be few of a long trace

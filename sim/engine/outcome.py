@@ -15,6 +15,7 @@ from models.network.demand_sheet import Requests, Sheet, draw_background, draw_s
 from models.network.descendants import at_a_time
 from models.network.network import Network
 from models.network.retry_policy import NO_POLICY
+from sim.engine.column import Column
 from traces.random_streams import stream_id
 from traces.trace import Pacing
 from traces.workload.generate import group_seed
@@ -241,17 +242,13 @@ class Kept:
     """The results of requests, chunk after chunk, that are one array a column at the end."""
 
     def __init__(self) -> None:
-        self._chunks: list[RequestOutcomes] = []
+        self._columns: dict[str, Column] = {}
 
     def __call__(self, chunk: RequestOutcomes) -> None:
-        self._chunks.append(chunk)
+        for each in fields(RequestOutcomes):
+            values = getattr(chunk, each.name)
+            self._columns.setdefault(each.name, Column(values)).append(values)
 
     def outcomes(self) -> RequestOutcomes:
-        """Return all results, and drop the chunks; one column at a time is in memory twice."""
-        parts = {each.name: [getattr(chunk, each.name) for chunk in self._chunks] for each in fields(RequestOutcomes)}
-        self._chunks.clear()
-        return RequestOutcomes(**{name: _joined(parts.pop(name)) for name in list(parts)})
-
-
-def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        """Return all results."""
+        return RequestOutcomes(**{name: column.array() for name, column in self._columns.items()})

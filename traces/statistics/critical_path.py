@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from traces.run import Run
 from traces.statistics.summary import QUANTILES, Floats, subjects_of
+from traces.tables import combined
 
 ATTRIBUTED = {"p50": 0.05, "p90": 0.05, "p99": 0.005, "p99_9": 0.0005}
 """The quantiles whose latency is attributed, with the half-width of their band as a fraction of all ranks."""
@@ -70,7 +71,7 @@ def attribution(run: Run) -> Attribution:
 
 
 def _path(table: pa.Table) -> _Path:
-    role = table.column("role").combine_chunks()
+    role = combined(table.column("role"))
     request, waiting_s, service_s = (table.column(name).to_numpy() for name in ("request", "waiting_s", "service_s"))
     return _Path(request, role.indices.to_numpy(), waiting_s, service_s, role.dictionary.to_pylist())
 

@@ -16,8 +16,9 @@ from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Choice, Group, Station
 from models.store import load_spec
 from sim.engine.compiled import engine as compiled_engine
-from sim.engine.outcome import Program
+from sim.engine.outcome import Program, RequestOutcomes
 from sim.engine.reference import engine as simpy_engine
+from sim.run_tables import CriticalPaths
 from sim.simulate import simulate
 from tests.networks import one_station, poisson
 from traces.run import EARLIER_ATTEMPTS
@@ -132,3 +133,23 @@ def test_the_critical_path_of_a_run_adds_up_to_its_latencies(pytestconfig):
     assert np.allclose(total_s, run.column("end_s") - run.column("start_s"))
     assert {"host cpu", "journal"} <= set(path.column("role").to_pylist())
     assert simulate(spec, seed=4).critical_path is None
+
+
+def test_rows_are_the_same_however_results_come():
+    network = one_station(Station("s", "server", Discipline.FIFO), ServiceDemand(constant=0.8))
+    route = dataclasses.replace(network.routes[0], policy=Policy(timeout_s=2.0))
+    network = dataclasses.replace(network, routes=(route,))
+    outcome = compiled_engine.run(Program.of(network, poisson(300, 1.0, seed=3), 3, paths=True))
+    whole, parts = CriticalPaths(network), CriticalPaths(network)
+    whole(outcome)
+    columns = [each.name for each in dataclasses.fields(RequestOutcomes)]
+    for rows in np.split(np.arange(300), [1, 100, 100, 290]):
+        parts(RequestOutcomes(**{name: getattr(outcome, name)[rows] for name in columns}))
+    assert 0 < (outcome.failure != 0).sum() < 300
+    assert parts.table().equals(whole.table()) and whole.table().num_rows > 100
+    kept = parts.kept.outcomes()
+    assert all(
+        np.array_equal(getattr(kept, name), getattr(outcome, name), equal_nan=name == "first_byte_s")
+        for name in columns
+        if name != "path_s"
+    )
