@@ -19,6 +19,7 @@ from models.capabilities import Growth as StoreGrowth
 from models.store import Spec, store_of
 from sim.capacity.growth import Growth, Scenario, spec_at
 from sim.capacity.health import HealthAssessment, HealthAssessor, HealthCheck, state_of, trace_of
+from sim.capacity.month_search import MonthSearch
 from sim.capacity.timeline import MOST_OBJECTS
 from sim.replication.slo import Slo
 
@@ -130,14 +131,13 @@ class GrowingStore:
         return replace(self.health_check, spec=spec, slos=self.slos)
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Search:
-    """The search for the first month in which a limit is exceeded in one scenario: after `low`, at most `high`."""
+    """The search for the first month in which a limit is exceeded in one scenario."""
 
     scenario: Scenario
     exceeded: Callable[[HealthAssessment], bool]
-    low: int
-    high: int
+    months: MonthSearch
 
 
 def find_limits(
@@ -223,11 +223,14 @@ def _assessed_limits(
             first = next((month for month, health in known.items() if exceeded(health)), None)
             if first is not None:
                 low = max((month for month in known if month < first), default=-1)
-                searches[name, i] = _Search(scenario, exceeded, low, first)
+                near = _near(store, searches.get((name, 0)), scenario) if i else None
+                searches[name, i] = _Search(scenario, exceeded, MonthSearch(low, first, near))
     _bisect(store, list(searches.values()), assess)
     limits = []
     for name, kind in tests:
-        months = [float(searches[name, i].high) if (name, i) in searches else math.inf for i in range(len(paths))]
+        months = [
+            float(searches[name, i].months.high) if (name, i) in searches else math.inf for i in range(len(paths))
+        ]
         if _or_inf(_months(store, months[0], months[1:]).low) <= end:
             objects = None if math.isinf(months[0]) else expected.objects(store.spec, months[0]) or None
             evidence = _assessed_evidence(store, expected, months[0], kind, assess)
@@ -260,11 +263,22 @@ def _tests(
 
 def _bisect(store: GrowingStore, searches: Sequence[_Search], assess: HealthAssessor) -> None:
     """Narrow all searches to a month, concurrently so that all processes are busy."""
-    while unfinished := [search for search in searches if search.high - search.low > 1]:
-        middles = [(search.low + search.high) // 2 for search in unfinished]
-        health_checks = [store.at(search.scenario, month) for search, month in zip(unfinished, middles, strict=True)]
-        for search, month, health in zip(unfinished, middles, assess(health_checks), strict=True):
-            search.low, search.high = (search.low, month) if search.exceeded(health) else (month, search.high)
+    while unfinished := [search for search in searches if not search.months.is_done]:
+        months = [search.months.following for search in unfinished]
+        health_checks = [store.at(search.scenario, month) for search, month in zip(unfinished, months, strict=True)]
+        for search, month, health in zip(unfinished, months, assess(health_checks), strict=True):
+            search.months.narrow(month, search.exceeded(health))
+
+
+def _near(store: GrowingStore, expected: _Search | None, scenario: Scenario) -> int | None:
+    """Return the month with as many objects as when the likely scenario exceeds the limit; None: it does not."""
+    if expected is None:
+        return None
+    month = (expected.months.low + expected.months.high) / 2
+    now, a_month = scenario.objects(store.spec, 0), scenario.objects_a_month
+    if a_month:
+        month = (expected.scenario.objects(store.spec, month) - now) / a_month
+    return round(min(max(month, 0.0), store.growth.months))
 
 
 def _assessed_evidence(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache, partial
 
 from models.capabilities import Effect
 from models.ceph.mechanisms.bucket_index import OBJECTS_PER_SHARD
@@ -137,14 +138,16 @@ def state_at(inputs: StateInputs, objects: float) -> ClusterState:
     )
 
 
+@lru_cache(maxsize=64)
 def events(inputs: StateInputs, objects_low: int, objects_high: int, imbalance: float = 1.0) -> tuple[Effect, ...]:
     """Return the effects that begin between two numbers of objects, in order, without those present at the lower.
 
     `imbalance`: bytes of the fullest OSD over those of the mean one; the fullest reaches the limits of space.
     """
     found = []
+    state = lru_cache(maxsize=None)(partial(state_at, inputs))  # the first steps of all effects are the same
     for name, text, holds in _effects(inputs, imbalance):
-        objects = _first(inputs, holds, objects_low, objects_high)
+        objects = _first(state, holds, objects_low, objects_high)
         if objects is not None:
             found.append(Effect(name, objects, text))
     return tuple(sorted(found, key=lambda event: event.objects))
@@ -192,11 +195,13 @@ def _spill(level: int) -> _Effect:
     )
 
 
-def _first(inputs: StateInputs, holds: Callable[[ClusterState], bool], low: int, high: int) -> int | None:
+def _first(
+    state: Callable[[int], ClusterState], holds: Callable[[ClusterState], bool], low: int, high: int
+) -> int | None:
     """Return the smallest number of objects above `low`, up to `high`, from which `holds` is true, or None."""
-    if holds(state_at(inputs, low)) or not holds(state_at(inputs, high)):
+    if holds(state(low)) or not holds(state(high)):
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if holds(state_at(inputs, middle)) else (middle, high)
+        low, high = (low, middle) if holds(state(middle)) else (middle, high)
     return high
