@@ -25,15 +25,16 @@ def distinct_rows(columns: Sequence[NDArray[Any]]) -> tuple[NDArray[np.int64], N
     Returns:
         Arrays of shape (distinct rows, columns) and (rows,).
     """
-    table = np.stack([np.asarray(column, np.int64) for column in columns], axis=1)
-    packed, span = np.zeros(len(table), np.int64), 1
-    for column in table.T if len(table) else ():
-        digit, width = _digits(column)
+    packed, span = np.zeros(len(columns[0]), np.int64), 1
+    for column in columns if len(packed) else ():
+        digit, width = _digits(np.asarray(column, np.int64))
         if span * width >= _MOST:
             packed, span = _ranks(packed)
-        packed, span = packed * width + digit, span * width
-    _, first, index = np.unique(packed, return_index=True, return_inverse=True)
-    return table[first], index.astype(np.int64)
+        packed *= width
+        packed += digit
+        span *= width
+    first, index = _distinct(packed, span)
+    return np.stack([np.asarray(column[first], np.int64) for column in columns], axis=1), index
 
 
 def kinds_of_rows(
@@ -62,3 +63,18 @@ def _digits(column: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
 def _ranks(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     distinct, rank = np.unique(values, return_inverse=True)
     return rank.astype(np.int64), len(distinct)
+
+
+def _distinct(packed: NDArray[np.int64], span: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where each distinct value occurs first, in their order, and the index of each value in these.
+
+    `span`: a bound of the values, from 0. If it is small, a table of all of them is made instead of sorting.
+    """
+    if span > len(packed):
+        _, first, index = np.unique(packed, return_index=True, return_inverse=True)
+        return first, index.astype(np.int64)
+    where, rank = np.full(span, -1), np.empty(span, np.int64)
+    where[packed[::-1]] = np.arange(len(packed) - 1, -1, -1)  # of several rows, the last assignment is kept
+    used = np.flatnonzero(where >= 0)
+    rank[used] = np.arange(len(used))
+    return where[used], rank[packed]

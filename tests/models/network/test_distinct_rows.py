@@ -41,3 +41,12 @@ def test_kinds_of_rows_are_numbered_in_the_order_of_the_rows_values() -> None:
     empty = [np.zeros(0, np.int64)] * 2
     kinds, index = kinds_of_rows(empty, lambda *row: "", ["a"])
     assert kinds == ["a"] and index.dtype == np.int32 and not len(index)
+
+
+@pytest.mark.parametrize("values", [3, 10**9])
+def test_many_rows_are_those_of_numpy(values: int) -> None:
+    # With few values a table of them is made, with many they are sorted.
+    table = np.random.default_rng(1).integers(-1, values, (2000, 3))
+    rows, index = distinct_rows(list(table.T))
+    expected, inverse = np.unique(table, axis=0, return_inverse=True)
+    assert np.array_equal(rows, expected) and np.array_equal(index, inverse.ravel())
