@@ -107,7 +107,7 @@ def visited_stations(run: Run) -> list[StationRow]:
 
 
 class CriticalPaths:
-    """Takes the critical paths of requests as these end, and keeps the rows of their table, most of which are fewer.
+    """Takes the critical paths of requests as these end, and keeps rows of roles that took time: most took none.
 
     Attributes:
         kept: the other results of the requests.
