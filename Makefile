@@ -3,6 +3,8 @@
 # make nightly sets up and passes the tests with more replications and examples
 # make coverage sets up and measures which lines and branches the tests run
 # make lint   sets up and runs ruff, mypy and the C compiler's warnings
+# make lowest passes tests with the lowest allowed versions of all dependencies
+# make lock   updates the versions of all dependencies that development and CI use, in requirements.lock
 # make site   builds the documentation site in out/site; a wrong link is an error
 # make kernel builds the compiled engine's kernel again, in a second
 
@@ -15,12 +17,14 @@ PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 # Where tests of real time are. They mostly wait for a store or a stub, so four run at once; those of milliseconds run
 # alone.
 WAITING := -n 4 --dist loadfile --no-loadscope-reorder
+# What uses most of the dependencies, in some minutes.
+LOWEST := tests/test_api.py tests/traces tests/cli/pages tests/cli/explore tests/cli/tables tests/cli/commands tests/sim/engine tests/models/test_field_notes.py
 CLOCKED := tests/validate tests/traces/logs tests/test_benchmarks.py tests/test_readme.py
 
 # Tests start many processes, each of which would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test nightly coverage lint site kernel header kernel-debug kernel-sanitize schema bench scoreboard minio ceph swift versitygw seaweedfs box file-systems clean
+.PHONY: demo test nightly coverage lint lowest lock axe site kernel header kernel-debug kernel-sanitize schema bench scoreboard minio ceph swift versitygw seaweedfs box file-systems clean
 
 demo: .venv/built
 	$(BIN)/tailcast demo --force
@@ -46,6 +50,18 @@ lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BUILD) strict -o out/kernel/strict.so
+
+# In an environment of their own. The results of the two engines are compared, too.
+lowest: .venv/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python out/lowest
+	TAILCAST_NO_KERNEL=1 $(BIN)/uv pip install --quiet --python out/lowest/bin/python --resolution lowest-direct -e '.[dev]'
+	out/lowest/bin/python -m pytest -q -p no:cacheprovider -m "not clock and not readme" $(LOWEST)
+
+lock: .venv/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock uv
+	$(BIN)/uv pip compile --quiet --upgrade pyproject.toml --all-extras --universal --python-version 3.11 --no-annotate \
+	  --custom-compile-command "make lock" -o requirements.lock
 
 site: .venv/ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -99,15 +115,15 @@ box: .venv/ready
 	touch $@
 
 # Development needs more: tests, lint and benchmarks.
-.venv/ready: .venv/built
-	TAILCAST_NO_KERNEL=1 $(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
+.venv/ready: .venv/built requirements.lock
+	TAILCAST_NO_KERNEL=1 $(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev,bench]'
 	touch $@
 
 # Debian's python3 comes without the venv module's pip. The kernel is built above, if need be with Zig in .venv.
-.venv/installed: pyproject.toml setup.py
+.venv/installed: pyproject.toml setup.py requirements.lock
 	$(PYTHON) -c 'import ensurepip' 2>/dev/null || (apt-get update -qq && apt-get install -y -qq python3-venv)
 	$(PYTHON) -m venv .venv
-	TAILCAST_NO_KERNEL=1 $(BIN)/pip install --quiet --disable-pip-version-check -e . $$($(BUILD) --requirements)
+	TAILCAST_NO_KERNEL=1 $(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock -e . $$($(BUILD) --requirements)
 	touch $@
 
 clean:

@@ -64,7 +64,7 @@ class BuildKernel(build_ext):
     """Puts the library into the package, or next to its sources in an editable installation."""
 
     def get_ext_filename(self, fullname: str) -> str:
-        return fullname.replace(".", os.sep) + build.LIBRARY.suffix
+        return fullname.replace(".", os.sep) + build.ending()
 
     def build_extension(self, ext: Extension) -> None:
         build.build(Path(self.get_ext_fullpath(ext.name)))

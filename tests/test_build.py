@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim.engine.compiled import build as kernel
 from tests.paths import ROOT
 from tests.traces.test_provenance import commit_all
 from traces.installed_names import PACKAGE, PARTS, as_in_checkout
@@ -33,7 +34,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     skipped = shutil.ignore_patterns("__pycache__", "_kernel.*", "_build.json", "*.parquet")
     for name in BUILT:
         shutil.copytree(ROOT / name, root / name, ignore=skipped)
-    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", ".gitignore"):
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "NOTICE", ".gitignore"):
         shutil.copy(ROOT / name, root)
     subprocess.run(["git", "init", "-q"], cwd=root, check=True)
     commit_all(root)
@@ -143,6 +144,21 @@ assert not {set(PARTS)!r} & {{name.split(".")[0] for name in sys.modules}}
     )
     assert done.stdout.split() == ["met", "2", "page.html"], done.stderr[-2000:]
     assert 1_000_000 < (tmp_path / "empty/page.html").stat().st_size < 1_500_000
+
+
+@pytest.mark.parametrize("name", kernel.TARGETS)
+def test_another_platform_has_its_own_ending_and_tag(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAILCAST_TARGET", name)
+    assert kernel.uses_zig() and kernel.portable_platform() == kernel.TARGETS[name].wheel
+    assert kernel.ending() == (".dylib" if name.startswith("macos") else ".so")
+    assert kernel.TARGETS[name].wheel.endswith(name.partition("-")[2])
+    assert kernel.GLIBC.replace(".", "_") in kernel.TARGETS["linux-aarch64"].wheel
+
+
+def test_an_unknown_platform_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAILCAST_TARGET", "beos")
+    with pytest.raises(SystemExit, match="TAILCAST_TARGET=beos: there is no such platform; use one of linux-x86_64"):
+        kernel.target()
 
 
 @given(st.sampled_from(PARTS), st.sampled_from(["", "    "]), st.sampled_from(["a", "(\n    a,\n    b,\n)"]))

@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import tomllib
+from itertools import chain
 
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
+from sim.engine.compiled import build
 from tests.paths import ROOT
 
 
@@ -33,6 +38,30 @@ def test_the_workflow_runs_what_ci_runs():
     assert workflow["permissions"] == {"contents": "read"}
     (job,) = workflow["jobs"].values()
     assert job["steps"][-1]["run"] == ".ci/run" and os.access(ROOT / ".ci/run", os.X_OK)
+
+
+def test_a_tag_is_built_by_the_script_of_releases():
+    workflow = loaded(".github/workflows/release.yml")
+    assert workflow[True] == {"push": {"tags": ["v*"]}}
+    assert any(step.get("run", "").startswith(".ci/release ") for step in workflow["jobs"]["build"]["steps"])
+    script = (ROOT / ".ci/release").read_text()
+    assert os.access(ROOT / ".ci/release", os.X_OK)
+    (platforms,) = re.findall(r"^for platform in (.*); do$", script, re.MULTILINE)
+    assert platforms.split() == list(build.TARGETS)
+    assert all((ROOT / name).is_file() for name in re.findall(r"\.ci/\w+\.py", script))
+
+
+def test_locked_versions_are_allowed_ones():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *chain(*project["optional-dependencies"].values()), build.ZIG]
+    lines = [line for line in (ROOT / "requirements.lock").read_text().splitlines() if not line.startswith("#")]
+    locked = {}
+    for line in map(Requirement, lines):
+        (only,) = line.specifier
+        locked.setdefault(canonicalize_name(line.name), []).append(only.version)
+    for each in map(Requirement, wanted):
+        versions = locked[canonicalize_name(each.name)]
+        assert all(each.specifier.contains(version, prereleases=True) for version in versions), each
 
 
 def test_hooks_run_what_exists():

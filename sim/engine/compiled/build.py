@@ -16,12 +16,35 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 SOURCES = Path(__file__).parent / "kernel"
 LIBRARY = Path(__file__).with_name("_kernel" + {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so"))
 
 ZIG = "ziglang==0.17.1"  # a C compiler from PyPI (101 MB), used if there is no other
 GLIBC = "2.28"  # the oldest version supported by Zig builds, the same as for NumPy's wheels
+
+
+class Target(NamedTuple):
+    """A platform for which Zig compiles on any other.
+
+    Attributes:
+        zig: its name for Zig, with the oldest version of its C library or system.
+        ending: that of the library.
+        wheel: its tag in the names of wheels.
+    """
+
+    zig: str
+    ending: str
+    wheel: str
+
+
+TARGETS = {
+    "linux-x86_64": Target(f"x86_64-linux-gnu.{GLIBC}", ".so", "manylinux_2_28_x86_64"),
+    "linux-aarch64": Target(f"aarch64-linux-gnu.{GLIBC}", ".so", "manylinux_2_28_aarch64"),
+    "macos-x86_64": Target("x86_64-macos.11.0", ".dylib", "macosx_11_0_x86_64"),
+    "macos-arm64": Target("aarch64-macos.11.0", ".dylib", "macosx_11_0_arm64"),
+}
 
 # Without contraction to fused multiply-adds, results are bit-identical with every compiler. Warnings are errors in
 # development builds only, because future compilers may have new warnings.
@@ -42,22 +65,39 @@ def sources_hash() -> str:
     return hashlib.sha256(b"".join(b"%s\0%s\0" % (path.name.encode(), path.read_bytes()) for path in files)).hexdigest()
 
 
+def target() -> Target | None:
+    """Return the platform for which to build, which TAILCAST_TARGET names; None: this one."""
+    name = os.environ.get("TAILCAST_TARGET")
+    if name and name not in TARGETS:
+        sys.exit(f"TAILCAST_TARGET={name}: there is no such platform; use one of {', '.join(TARGETS)}")
+    return TARGETS[name] if name else None
+
+
 def uses_zig() -> bool:
-    """Whether to compile with Zig: CC=zig, or there is no C compiler."""
-    return (os.environ.get("CC") or shutil.which("cc") or "zig") == "zig"
+    """Whether to compile with Zig: for another platform, with CC=zig, or if there is no C compiler."""
+    return target() is not None or (os.environ.get("CC") or shutil.which("cc") or "zig") == "zig"
 
 
 def portable_platform() -> str | None:
     """Return the platform tag of the wheel if the library also runs on other distributions."""
-    portable = uses_zig() and platform.libc_ver()[0] == "glibc"
-    return f"manylinux_{GLIBC.replace('.', '_')}_{platform.machine()}" if portable else None
+    other = target() or TARGETS.get(f"linux-{platform.machine()}")
+    is_portable = target() is not None or (uses_zig() and platform.libc_ver()[0] == "glibc")
+    return other.wheel if other and is_portable else None
+
+
+def ending() -> str:
+    """Return the ending of the library's name."""
+    other = target()
+    return other.ending if other else LIBRARY.suffix
 
 
 def _compiler() -> list[str]:
     if not uses_zig():
         return shlex.split(os.environ.get("CC") or "cc")
-    target = ["-target", f"{platform.machine()}-linux-gnu.{GLIBC}"] if portable_platform() else []
-    return [sys.executable, "-m", "ziglang", "cc", *target, "-mcpu=baseline"]  # the default is this machine's processor
+    named = next((each.zig for each in TARGETS.values() if each.wheel == portable_platform()), None)
+    options = ["-target", named] if named else []
+    # The default is the processor of this machine.
+    return [sys.executable, "-m", "ziglang", "cc", *options, "-mcpu=baseline"]
 
 
 def build(library: Path = LIBRARY, variant: str = "release") -> None:
@@ -67,7 +107,9 @@ def build(library: Path = LIBRARY, variant: str = "release") -> None:
     with tempfile.TemporaryDirectory(dir=library.parent) as scratch:  # the library is replaced atomically
         output = Path(scratch) / library.name
         files = [str(SOURCES / "kernel.c"), "-o", str(output), "-lm"]
-        command = [*_compiler(), *_FLAGS, *VARIANTS[variant], define, *files]
+        # Without a name, that of a library for macOS is the path of the scratch folder.
+        named = ["-install_name", f"@rpath/{LIBRARY.stem}.dylib"] if ending() == ".dylib" else []
+        command = [*_compiler(), *_FLAGS, *VARIANTS[variant], define, *named, *files]
         caches = {"ZIG_GLOBAL_CACHE_DIR": scratch, "ZIG_LOCAL_CACHE_DIR": scratch}
         try:
             subprocess.run(command, env=os.environ | caches, check=True)
