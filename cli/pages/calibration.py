@@ -19,6 +19,7 @@ from validate.calibration.profile import Estimate, Profile, Residual
 
 _SHOWN = ("throughput_ops", "p50", "p90", "p99")
 _CPU = {"client_cpu_s": "client CPU", "server_cpu_s": "server CPU"}
+_UNTESTED = "Whether the profile holds, `validate` says by Runs that were not fitted."
 _RUN_COLOURS = ("#3b82d6", "#e08a00", "#109e78", "#d5521a", "#b86aa8", "#7f6fd6", "#8a8f1f", "#1f95a8")
 
 
@@ -89,8 +90,31 @@ def _fitted(profile: Profile, kind: str = "") -> str:
 
 
 def profile_shown(profile: Profile) -> list[str | Grid]:
-    """Return what is printed of a profile: its values, residuals, and the quality of the fit."""
-    return [values_grid(profile), *residuals_grids(profile), *words(profile)]
+    """Return what is printed of a profile: the quality of the fit, what is known, values and residuals."""
+    fit, *notes = words(profile)
+    return [f"{fit} {_UNTESTED}", known_grid(profile), values_grid(profile), *residuals_grids(profile), *notes]
+
+
+def known_grid(profile: Profile, title: str = "What the Runs determine") -> Grid:
+    """Return the values that are known, those that are known only together, and what would separate them."""
+    rows = [
+        [", ".join(group), "only together" if len(group) > 1 else "no", _separating(group)]
+        for group in profile.together
+    ]
+    others = len(profile.parameters) - sum(map(len, profile.together))
+    rows += [[f"the other {others}" if rows else f"all {others}", "yes", ""]] if others else []
+    return Grid(title, ["values", "known", "separated by"], rows, labels=3)
+
+
+def _separating(group: Sequence[str]) -> str:
+    """Return the measurement that would separate values, by what they are of."""
+    if any(path.startswith(("drives.", "device.")) for path in group):
+        return "tailcast probe of a drive, for data_sheet"
+    if any(path.startswith("network.") for path in group):
+        return "round trips between hosts (ping)"
+    if any(path.endswith("per_byte") for path in group):
+        return "Runs with objects of another size"
+    return "Runs with more clients or another mix"
 
 
 def words(profile: Profile) -> list[str]:
@@ -116,7 +140,8 @@ def calibration_page(profile: Profile, read: DescribedSpec | None = None) -> Pag
     )
     fit, *notes = words(profile)
     sections = [
-        Section("", [*notes, about], [values_grid(profile)], [_intervals(profile)]),
+        Section("", notes, [known_grid(profile)]),
+        Section("Values", [about], [values_grid(profile, "")], [_intervals(profile)]),
         Section(
             "Measured and fitted",
             ["Points are measured, with error bars of two standard deviations of noise; lines are fitted."],
@@ -131,7 +156,8 @@ def calibration_page(profile: Profile, read: DescribedSpec | None = None) -> Pag
         *([Section("The Runs", (), [_runs_grid(profile)])] if profile.runs else []),
     ]
     question = f"Which values of {_count(len(profile.parameters), 'parameter')} of {profile.spec} best fit "
-    header = Header(f"{question}{_fitted(profile, 'measured ')}?", fit, _identifiable(profile))
+    certainty = f"{_identifiable(profile)} {_UNTESTED}"
+    header = Header(f"{question}{_fitted(profile, 'measured ')}?", fit, certainty)
     return Page(f"Calibration of {profile.spec}", header, sections, made=Made(profile.spec_hash, profile.seed, read))
 
 

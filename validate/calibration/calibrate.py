@@ -44,8 +44,8 @@ from validate.calibration.uncertainty import (
     indistinguishable,
     intervals,
     joined,
+    together,
     total_noise,
-    unidentified,
 )
 from validate.compare.figures import Floats, Label
 from validate.compare.measured import Measured
@@ -150,7 +150,8 @@ def calibrate(
         noise=targets.noise,
         discrepancy=solution.discrepancy,
         rms_log_error=float(np.sqrt(np.mean((solution.near.figures - targets.values) ** 2))),
-        notes=(*notes, *unidentified(problem, solution.near, solution.variance)),
+        notes=tuple(notes),
+        together=together(problem, solution.near, solution.variance),
         seed=seed,
         simulations=simulated.count,
         versions={"python": platform.python_version(), "tailcast": release()}

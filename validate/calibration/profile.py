@@ -92,7 +92,8 @@ class Profile(Strict):
         noise: standard deviation of the log-figure from one Run to the next over all Runs, by figure.
         discrepancy: standard deviation of log-residuals that the noise does not explain: the model discrepancy.
         rms_log_error: root mean square of the log-residuals.
-        notes: quality issues of Runs, parameters that are not identifiable, and other observations, as sentences.
+        notes: quality issues of Runs and other observations, as sentences.
+        together: parameters that the Runs do not determine, in groups of which they determine a combination only.
         seed: seed of the simulations.
         simulations: number of simulations.
         versions: versions of the software.
@@ -111,6 +112,7 @@ class Profile(Strict):
     discrepancy: float
     rms_log_error: float
     notes: tuple[str, ...]
+    together: tuple[tuple[str, ...], ...] = ()
     seed: int
     simulations: int
     versions: dict[str, str]

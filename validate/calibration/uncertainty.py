@@ -98,12 +98,15 @@ def identified(problem: Problem, low: Floats, high: Floats) -> list[bool]:
     return narrow
 
 
-def unidentified(problem: Problem, near: Linear, variance: Floats) -> list[str]:
-    """Describe the directions of the parameters that the figures do not identify."""
+def together(problem: Problem, near: Linear, variance: Floats) -> tuple[tuple[str, ...], ...]:
+    """Return the parameters that the figures do not identify, in groups of which they identify a combination only.
+
+    Groups have no parameter in common. One parameter by itself is not identified at all.
+    """
     values, vectors = problem.information(near, variance)
-    found = []
+    groups: list[set[int]] = []
     for direction in vectors.T[values < _IDENTIFIABLE**2]:
-        mixed = sorted(np.flatnonzero(np.abs(direction) > 0.3).tolist(), key=lambda i: -abs(direction[i]))
-        names = [problem.parameters[i].path for i in mixed]
-        found.append(f"not {'separately ' if len(names) > 1 else ''}identifiable: {' and '.join(names)}")
-    return found
+        mixed = set(np.flatnonzero(np.abs(direction) > 0.3).tolist())
+        touching = [group for group in groups if group & mixed]
+        groups = [group for group in groups if not group & mixed] + [mixed.union(*touching)]
+    return tuple(tuple(problem.parameters[i].path for i in sorted(group)) for group in sorted(groups, key=min))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.pages.calibration import values_grid
+from cli.pages.calibration import known_grid, profile_shown, values_grid
 from tests.validate.calibration.test_profile import profile_of
 
 
@@ -22,3 +22,21 @@ from tests.validate.calibration.test_profile import profile_of
 def test_values_have_the_units_of_their_fields(path, value, shown):
     (row,) = values_grid(profile_of({path: value})).rows
     assert row[:2] == [path, shown]
+
+
+def test_what_is_printed_opens_with_the_fit_and_what_is_known():
+    values = dict.fromkeys(
+        ("hosts.cpu.GET.constant", "hosts.cpu.GET.per_byte", "network.latency", "drives.commit"), 1e-4
+    )
+    groups = (cpu, ("network.latency",))
+    profile = profile_of(values).model_copy(update={"together": groups})
+    first, known, *_ = profile_shown(profile)
+    assert first.startswith("1 Run fitted with 4 parameters: ") and first.endswith("by Runs that were not fitted.")
+    assert known == known_grid(profile)
+    assert known.rows == [
+        ["hosts.cpu.GET.constant, hosts.cpu.GET.per_byte", "only together", "Runs with objects of another size"],
+        ["network.latency", "no", "round trips between hosts (ping)"],
+        ["the other 1", "yes", ""],
+    ]
+    all_known = known_grid(profile.model_copy(update={"together": ()}))
+    assert all_known.rows == [["all 4", "yes", ""]]

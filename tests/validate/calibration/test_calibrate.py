@@ -112,7 +112,7 @@ def test_parameters_that_are_not_identifiable_are_named():
     both = [("run", measured(1, 3, "workload.object_size=100KiB", truth={"hosts.cpu.GET.per_byte": 1.2e-9}))]
     found = calibrate(SPEC, both, pair)
     assert not all(e.identified for e in found.parameters.values())
-    assert any("identifiable: " in text and "hosts.cpu.GET" in text for text in found.notes)
+    assert found.together == (("hosts.cpu.GET.constant", "hosts.cpu.GET.per_byte"),)
     assert sum(text.startswith("All objects have about 100 KiB") for text in found.notes) == 1
     sizes = [("small", measured(1, 3)), *both]
     assert not any(text.startswith("All objects") for text in calibrate(SPEC, sizes, pair).notes)
