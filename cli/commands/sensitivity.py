@@ -72,13 +72,13 @@ def command(
 
     Example: tailcast sensitivity examples/minio.yaml --vary network.latency=0.05ms..0.2ms --target GET.p99
     """
-    if assumed and (vary or target or report or figures_to):
-        raise InputError("--assumed takes the ranges of what is not known; leave out --vary, --target and the page")
+    if assumed and (vary or target):
+        raise InputError("--assumed takes the ranges of what is not known; leave out --vary and --target")
     if not assumed and not (vary and target):
         raise InputError("give --vary and --target, or --assumed for the values that are not known")
     from cli.doubts import say_implausible
     from cli.made import Made
-    from cli.pages.find import sensitivity_page
+    from cli.pages.find import assumed_page, sensitivity_page
     from cli.parse.goal import parse_target
     from cli.parse.spec import described, say_loops
     from cli.parse.vary import parse_range
@@ -97,13 +97,17 @@ def command(
     outputs = outputs_to_folder(name, out, report, figures_to, figure_format, as_json)
     warn_if_slow()
     if assumed:
-        unknown = described(spec, None, profile, assignments).uncertain
+        read = described(spec, None, profile, assignments)
+        unknown = read.uncertain
         count = 1 + sum(len(one.values) or 2 for one in unknown.unknowns)
         with kept_in(out), progress("simulating ranges", count) as update:
             effects = assumed_effects(
                 unknown, settings, workers=worker_count(workers), cache=outputs.folder, progress=update
             )
-        present(Answer(effects, lambda: assumed_shown(effects), Made.of(unknown.spec({}), seed or 0)), outputs)
+        made = Made.of(unknown.spec({}), seed or 0, read)
+        present(
+            Answer(effects, lambda: assumed_shown(effects), made, lambda: assumed_page(effects, spec.name)), outputs
+        )
         return
     assert latency is not None
     read = described(spec, None, profile, assignments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cli.figures.assumed import ranges
 from cli.figures.find import best_figures, effects, limit_figures, strengths
 from cli.pages.page import Header, Page, Section
 from cli.tables.experiments.find import (
@@ -18,9 +19,12 @@ from cli.tables.experiments.find import (
     sensitivity_grid,
     sensitivity_opening,
 )
+from cli.tables.forecast.uncertainty import assumed_grids, load_line, range_text
+from cli.words import percent
 from sim.experiments.find.find_best import Best
 from sim.experiments.find.find_limit import FoundLimit
 from sim.experiments.sensitivity import Effect, Screening
+from sim.experiments.uncertainty import RangeEffects
 
 _LIMITS = "Each point is a simulated value with its 95% interval; the dashed line is the objective."
 _STRENGTHS = (
@@ -31,6 +35,8 @@ _EFFECTS = (
     "In the second figure, a number near the lower axis has the same effect everywhere. Near the dotted line or above "
     "it, the effect depends on its own value or on other numbers."
 )
+
+_RANGES = "Each value goes to both ends of its range, while the others are as assumed; 1 is the forecast as assumed."
 
 
 def limit_page(result: FoundLimit, spec: str) -> Page:
@@ -83,6 +89,26 @@ def sensitivity_page(result: Screening, spec: str) -> Page:
         Section("All numbers", (), [replace(sensitivity_grid(result), title="")]),
     ]
     return Page(f"Sensitivity of {result.target}", header, sections)
+
+
+def assumed_page(result: RangeEffects, spec: str) -> Page:
+    """Return a page about the result of `sim.experiments.uncertainty.assumed_effects` for a spec."""
+    strongest = result.effects[0]
+    found = (
+        f"{strongest.unknown.path} matters most: over its range ({range_text(strongest.unknown)}), "
+        f"p99 or throughput of an operation changes by up to {percent(strongest.strength)}. Measure it first."
+    )
+    header = Header.of(
+        f"Which of {len(result.effects)} values of {spec} that are not known affects the forecast most.",
+        [found, *load_line(result.load)],
+        f"Replications of each end of a range: {result.replications}, with common random numbers; ranges are those of "
+        "real stores.",
+    )
+    sections = [
+        Section("Ranges", [_RANGES], charts=ranges(result)),
+        Section("All values", (), assumed_grids(result)),
+    ]
+    return Page(f"Assumed values of {spec}", header, sections)
 
 
 def _change(effect: Effect, target: str) -> str:

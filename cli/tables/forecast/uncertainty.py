@@ -80,23 +80,32 @@ def band_notes(result: UncertaintyBand) -> list[str]:
 
 def assumed_shown(result: RangeEffects) -> list[str | Grid]:
     """Return what is printed of the effects of ranges."""
-    return [*load_line(result.load), assumed_grid(result)]
+    return [*load_line(result.load), *assumed_grids(result)]
 
 
-def assumed_grid(result: RangeEffects) -> Grid:
-    """Table with one row per value that is not known, the strongest first."""
-    ops = list(result.effects[0].ops)
-    rows = [
-        [
-            effect.unknown.path,
-            range_text(effect.unknown),
-            *(" … ".join(map(_change, effect.ops[op][name])) for op in ops for name in MOVED),
-            effect.unknown.source,
-        ]
-        for effect in result.effects
+def assumed_grids(result: RangeEffects) -> list[Grid]:
+    """Tables with one row per value that is not known, the strongest first: one for each operation, and the sources."""
+    columns = ["value", "range", *(LABELS[name] for name in MOVED)]
+    grids = [
+        Grid(
+            f"{op}: change from the assumed value to the ends of its range",
+            columns,
+            [
+                [e.unknown.path, range_text(e.unknown), *(" … ".join(map(_change, e.ops[op][name])) for name in MOVED)]
+                for e in result.effects
+            ],
+            labels=2,
+        )
+        for op in whole_ops(result)
     ]
-    columns = ["value", "range", *(f"{op} {LABELS[name]}" for op in ops for name in MOVED), "source"]
-    return Grid("Change from the assumed value to the ends of its range, each by itself", columns, rows, labels=2)
+    sources = [[effect.unknown.path, effect.unknown.source] for effect in result.effects]
+    return [*grids, Grid("Sources of the ranges", ["value", "source"], sources, labels=2, is_folded=True)]
+
+
+def whole_ops(result: RangeEffects) -> list[str]:
+    """Return the operations, without those of single groups of clients if there are others."""
+    ops = list(result.effects[0].ops)
+    return [op for op in ops if "." not in op] or ops
 
 
 def load_line(load: LoadVerdict | None) -> list[str]:

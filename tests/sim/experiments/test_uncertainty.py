@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -109,8 +110,10 @@ def test_commands(tmp_path, capsys):
     assert code == 0 and "network.latency" in out and "80% band" in out
     kept = tmp_path / "kept"
     command = ("sensitivity", str(spec), "--assumed", "--replications", "1", "--out", str(kept))
-    code, out, _ = tailcast(capsys, *command)
-    assert code == 0 and "network.latency" in out
+    page = tmp_path / "page.html"
+    code, out, _ = tailcast(capsys, *command, "--report", str(page))
+    assert code == 0 and "network.latency" in out and "Sources of the ranges" in out
+    assert re.search(r"network\.latency matters most: over its range .* changes by up to", page.read_text())
     code, out, _ = tailcast(capsys, *command, "--json")
     assert code == 0 and json.loads(out) == json.loads((kept / "assumed.json").read_text())
 
