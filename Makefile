@@ -89,6 +89,10 @@ scoreboard: .venv/ready
 bench: .venv/ready
 	$(BIN)/python benchmarks/history.py
 
+# axe-core, which checks pages for accessibility, from a package that has it; its other dependencies are not needed.
+axe: .venv/ready
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps axe-playwright-python==0.1.8
+
 # A live MinIO for the demo and the live tests: some ten minutes of compiling, once.
 minio: .venv/ready
 	$(BIN)/tailcast lab install minio

@@ -11,8 +11,9 @@ from cli.commands.compare import ToleranceOption
 from cli.common import print_json, progress
 from cli.figures.figure_files import PageFiles
 from cli.made import Made
-from cli.options import FiguresOption, FormatOption, JsonOption, SeedOption
+from cli.options import FiguresOption, FormatOption, JsonOption, SeedOption, SloOption
 from cli.pages.report import report_page
+from cli.parse.slo import parse_slos
 from cli.tables.measured.quality import run_warnings
 from cli.versions import runs_notes
 from traces.errors import InputError
@@ -33,6 +34,7 @@ def command(
     figures_to: FiguresOption = None,
     figure_format: FormatOption = "png",
     tolerance: ToleranceOption = 0.15,
+    slos: SloOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -42,6 +44,7 @@ def command(
     """
     if len(runs) > 2:
         raise InputError(f"report takes one or two Runs, not {len(runs)}")
+    objectives = parse_slos(slos)
     pages = PageFiles(out, figures_to, figure_format)
     named = list(zip(run_names(runs), [Run.read(folder) for folder in runs], strict=True))
     comparison = None
@@ -49,7 +52,7 @@ def command(
         with progress("comparing", total=1) as advance:
             comparison = compare(named[0][1], named[1][1], tolerance=tolerance, seed=seed or 0, progress=advance)
     heading = title or " compared with ".join(name for name, _ in named)
-    files = pages.write(lambda: report_page(named, heading, comparison=comparison))
+    files = pages.write(lambda: report_page(named, heading, comparison=comparison, slos=objectives))
     if as_json:
         shown = None if comparison is None else comparison.to_json()
         warnings = {name: run_warnings(run) for name, run in named}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import plotly.graph_objects as go
 
+from cli.figures.objectives import with_objectives
 from cli.figures.runs import COLOURS, LABEL_GROUND, blank, with_room
 from cli.pages.page import Header, Page, Section
 from cli.tables.experiments.failures import described_effect, failure_grids, findings, met_lines, notes, opening
@@ -103,7 +104,7 @@ def latency(result: Failures, effect: FailureEffect) -> go.Figure:
             in_ms = [value * 1e3 for value in values]
             figure.add_scatter(x=_middles(over), y=in_ms, mode="lines", name=name, line=line)
     figure.update_yaxes(type="log", dtick="D2", tickformat="~g")
-    return with_room(figure)
+    return with_room(with_objectives(figure, result.slos))
 
 
 def throughput(result: Failures, effect: FailureEffect) -> go.Figure:

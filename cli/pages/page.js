@@ -3,10 +3,10 @@ const charts = cards.map((card) => card.querySelector(".chart"));
 for (const card of cards) {
   const figure = JSON.parse(card.querySelector("script").textContent);
   const chart = card.querySelector(".chart");
-  const axes = {}, types = {};  // as they are first drawn
+  const axes = {}, types = {}, given = structuredClone(figure.layout);  // as they are first drawn
   Plotly.newPlot(chart, figure.data, figure.layout, {responsive: true, displayModeBar: false});
   for (const name of Object.keys(chart._fullLayout).filter((key) => /^[xy]axis[0-9]*$/.test(key))) {
-    const axis = figure.layout[name] ?? {};
+    const axis = given[name] ?? {};
     types[name] = chart._fullLayout[name].type;
     axes[`${name}.type`] = types[name];
     axes[axis.range ? `${name}.range` : `${name}.autorange`] = axis.range ?? (axis.autorange || true);
@@ -15,7 +15,7 @@ for (const card of cards) {
   const does = {
     CSV: () => saveText(csv(figure), fileName(figure, "csv")),
     PNG: () => Plotly.downloadImage(chart, {format: "png", scale: 2, filename: fileName(figure, "")}),
-    reset: () => { pressed(false); Plotly.relayout(chart, structuredClone(axes)); },
+    reset: () => related(chart).forEach((each) => each.restore()),
     log: (button) => {
       const on = button.getAttribute("aria-pressed") !== "true";
       pressed(on);
@@ -23,11 +23,41 @@ for (const card of cards) {
       Plotly.relayout(chart, Object.fromEntries(changes.flat()));
     },
   };
+  chart.restore = () => { pressed(false); Plotly.relayout(chart, structuredClone(axes)); };
   const log = card.querySelector('button[data-does="log"]');
   const pressed = (on) => log.setAttribute("aria-pressed", on);
   log.hidden = !upright.length || upright.some((name) => types[name] === "log") || !positive(figure.data);
   for (const button of card.querySelectorAll("button")) {
     button.addEventListener("click", () => does[button.dataset.does](button));
+  }
+}
+// The figures of a section that have the same quantity below show the same part of it.
+for (const chart of charts) {
+  const others = related(chart).filter((each) => each !== chart);
+  chart.on("plotly_relayout", (changes) => {
+    const range = [changes["xaxis.range[0]"], changes["xaxis.range[1]"]];  // as a reader changes it, not a program
+    if (range[0] !== undefined) others.forEach((each) => Plotly.relayout(each, {"xaxis.range": [...range]}));
+    if (!changes["xaxis.autorange"]) return;
+    const narrowed = others.filter((each) => !each._fullLayout.xaxis.autorange);
+    narrowed.forEach((each) => Plotly.relayout(each, {"xaxis.autorange": true}));
+  });
+}
+// A row leads to the figure in which its name is drawn, the nearest first, and the figure back to the table.
+cards.forEach((card, i) => { card.id = `f${i + 1}`; });
+const drawn = new Map(charts.map((chart) => [chart, names(chart)]));
+for (const header of document.querySelectorAll("section tbody th")) {
+  const near = [...header.closest("section").querySelectorAll(".chart")];
+  const labels = [...header.parentElement.querySelectorAll(".label")].map((cell) => cell.textContent);
+  const chart = [...near, ...charts].find((each) => [labels[0], labels.join(", ")].some((name) => drawn.get(each).has(name)));
+  if (!chart) continue;
+  const card = chart.parentElement, table = header.closest(".scroll");
+  table.id ||= `t${card.id}`;
+  link(header, header.textContent, card.id);
+  const buttons = card.querySelector(".buttons");
+  if (!buttons.querySelector("a")) {
+    const back = link(document.createElement("a"), "table", table.id);
+    back.ariaLabel = `table of ${card.ariaLabel}`;
+    buttons.prepend(back);
   }
 }
 // On narrow screens, each cell of a wide table has the name of its column above it.
@@ -41,6 +71,33 @@ addEventListener("afterprint", () => charts.forEach((chart) => Plotly.relayout(c
 // Whether an axis is of a quantity with a unit: not of names, fractions or what only has places.
 function isQuantity(axis) {
   return axis.type === "linear" && axis.visible && axis.title.text && axis.tickmode === "auto" && !axis.tickformat.includes("%");
+}
+
+function related(chart) {
+  const below = ({_fullLayout: {xaxis}}) => [quantity(xaxis), xaxis?.type].join();
+  const section = [...chart.closest("section").querySelectorAll(".chart")];
+  return section.filter((each) => each === chart || (chart._fullLayout.xaxis && below(each) === below(chart)));
+}
+
+// The unit of an axis, or its whole title if it has none.
+function quantity(axis) {
+  const text = axis?.title?.text ?? "";
+  return text.match(/\(([^()]+)\)$/)?.[1] ?? text;
+}
+
+// Names of what is drawn: series and categories.
+function names(chart) {
+  const found = chart._fullData.map((trace) => trace.name);
+  for (const name of ["xaxis", "yaxis"]) found.push(...(chart._fullLayout[name]?._categories ?? []));
+  return new Set(found.filter(Boolean).map((text) => plain(String(text)).trim()));
+}
+
+function link(element, text, target) {
+  const anchor = element.matches("a") ? element : document.createElement("a");
+  anchor.href = `#${target}`;
+  anchor.textContent = text;
+  if (anchor !== element) element.replaceChildren(anchor);
+  return anchor;
 }
 
 // Whether a logarithmic axis can show all values.

@@ -131,6 +131,7 @@ def _rendered(template: str, **values: Any) -> str:
         "marks": _MARKS,
         "style": Markup(_asset("page.css")),
         "script": Markup(_asset("page.js")),
+        "licence": Markup(_asset("plotly-basic.LICENSE")),
         "library": Markup(_asset("plotly-basic.min.js")),
     }
     return environment.get_template(template).render(**values)

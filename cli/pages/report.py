@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from cli import sentences
 from cli.figures import runs as figures
+from cli.figures.objectives import with_objectives
 from cli.figures.route import route_figures
 from cli.pages.page import Header, Page, Section
 from cli.simulations import recorded_extra, recorded_verdict
@@ -19,6 +20,7 @@ from cli.tables.measured.comparison import comparison_grid
 from cli.tables.measured.quality import named_warnings, run_warnings
 from cli.versions import runs_notes
 from models.store import compile_spec, spec_of
+from sim.replication.slo import Slo
 from sim.replication.summaries import Replication, Replications
 from sim.run_tables import visited_stations
 from sim.verdict.offered_load import load_of
@@ -43,6 +45,7 @@ def report_page(
     comparison: Comparison | None = None,
     notes: Sequence[str] = (),
     grids: Sequence[Grid] = (),
+    slos: Sequence[Slo] = (),
 ) -> Page:
     """Return a page about one Run, or two, of which the second is the reference.
 
@@ -52,14 +55,15 @@ def report_page(
         comparison: result of `compare` for two Runs; None for one.
         notes: paragraphs after the header.
         grids: tables after the key figures.
+        slos: objectives, of which those on latencies are lines in the figures.
     """
-    header, sections = _one(runs[0][1]) if comparison is None else _two(runs, comparison)
+    header, sections = _one(runs[0][1], slos) if comparison is None else _two(runs, comparison, slos)
     first, *others = sections
     sections = [replace(first, paragraphs=[*notes, *first.paragraphs], grids=[*first.grids, *grids]), *others]
     return Page(title, header, sections, runs)
 
 
-def _one(run: Run) -> tuple[Header, list[Section]]:
+def _one(run: Run, slos: Sequence[Slo]) -> tuple[Header, list[Section]]:
     verdict = recorded_verdict(run)
     overloaded = verdict is not None and verdict.overloaded
     opening = [] if verdict is None else [verdict_line(verdict), *([] if overloaded else _unsettled(run))]
@@ -69,7 +73,7 @@ def _one(run: Run) -> tuple[Header, list[Section]]:
     header = Header.of(sentences.requested(run), [*opening, sentences.found(run)], certainty)
     backlog = [backlog_grid(verdict)] if verdict is not None and overloaded else []
     grids = [*backlog, summary_grid(run, "Key figures")]
-    return header, [Section("", _few(run), grids), *_charts([("", run)])]
+    return header, [Section("", _few(run), grids), *_charts([("", run)], slos)]
 
 
 def _unsettled(run: Run) -> list[str]:
@@ -86,7 +90,7 @@ def _few(*runs: Run) -> list[str]:
     return few_note(few_in(figures["count"] - figures["errors"] for figures in ops))
 
 
-def _two(runs: Sequence[tuple[str, Run]], comparison: Comparison) -> tuple[Header, list[Section]]:
+def _two(runs: Sequence[tuple[str, Run]], comparison: Comparison, slos: Sequence[Slo]) -> tuple[Header, list[Section]]:
     names = runs[0][0], runs[1][0]
     requested = f"Whether {names[0]} agrees with {names[1]} within ±{comparison.tolerance * 100:g}%."
     summaries = [summary_grid(run, f"Key figures of {name}") for name, run in runs]
@@ -99,7 +103,7 @@ def _two(runs: Sequence[tuple[str, Run]], comparison: Comparison) -> tuple[Heade
     return Header.of(requested, [*opening, sentences.verdict(comparison, names)], certainty), [
         Section("", paragraphs, summaries),
         Section("Quantile by quantile", (), [compared], ratios),
-        *_charts(runs),
+        *_charts(runs, slos),
     ]
 
 
@@ -110,12 +114,14 @@ def _certainty(sentence: str, *runs: Run) -> str:
     return sentence
 
 
-def _charts(runs: Sequence[tuple[str, Run]]) -> list[Section]:
+def _charts(runs: Sequence[tuple[str, Run]], slos: Sequence[Slo]) -> list[Section]:
     sections = []
     if any(len(run) for _, run in runs):
+        distributions = [with_objectives(figure, slos, "x") for figure in (figures.cdf(runs), figures.tail(runs))]
+        over_time = [with_objectives(figures.latency_over_time(runs), slos), figures.throughput_over_time(runs)]
         sections = [
-            Section("Latency", charts=[figures.cdf(runs), figures.tail(runs)]),
-            Section("Over time", charts=[figures.latency_over_time(runs), figures.throughput_over_time(runs)]),
+            Section("Latency", charts=distributions),
+            Section("Over time", charts=over_time),
         ]
     attributions = [attribution(run) for _, run in runs]
     colours = figures.role_colours(attributions)

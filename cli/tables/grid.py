@@ -26,6 +26,7 @@ class Grid:
     Attributes:
         warnings: sentences below the table on what makes its figures doubtful.
         layout: when printed. ``narrow``: a table too wide for 80 characters has its columns as rows; ``rows``: never.
+        is_folded: whether a page shows its title only until it is opened.
     """
 
     title: str
@@ -34,6 +35,7 @@ class Grid:
     labels: int = 1
     warnings: Sequence[str] = ()
     layout: Literal["narrow", "rows"] = "narrow"
+    is_folded: bool = False
 
 
 def narrowed(grid: Grid) -> Grid:

@@ -7,6 +7,12 @@ from collections.abc import Iterable, Mapping
 from sim.replication.slo import Slo
 
 
+def is_minor(op: str, slos: Iterable[Slo]) -> bool:
+    """Whether an operation has no objective while others have one."""
+    subjects = {slo.subject for slo in slos}
+    return bool(subjects) and op not in subjects
+
+
 def ordered(counts: Mapping[str, float], slos: Iterable[Slo] = ()) -> list[str]:
     """Return operations: those with objectives in the order of these, then the others by their number of requests."""
     first = list(dict.fromkeys(slo.subject for slo in slos if slo.subject in counts))

@@ -15,7 +15,7 @@ from cli.tables.forecast.steadiness import points_lines
 from cli.tables.forecast.uncertainty import unknowns_grid
 from cli.tables.forecast.verdict import NOT_ENOUGH, few_note, quantile, verdict_line
 from cli.tables.grid import Grid
-from cli.tables.operations import ordered
+from cli.tables.operations import is_minor, ordered
 from cli.words import fraction, number, seconds
 from sim.experiments.failing import Remedy
 from sim.experiments.failure_result import FailureEffect, Failures, FailureWindow
@@ -104,7 +104,12 @@ def failure_grids(result: Failures, effect: FailureEffect) -> list[Grid]:
             counts[op] = counts.get(op, 0) + figures.count
     columns = ["window", "requests", "errors", "op/s", "healthy", "p50", "p99", "p99 − healthy"]
     grids = [
-        Grid(f"{op}: {what}", columns, [_cells(name, w, op) for name, w in windows.items() if op in w.ops])
+        Grid(
+            f"{op}: {what}",
+            columns,
+            [_cells(name, w, op) for name, w in windows.items() if op in w.ops],
+            is_folded=is_minor(op, result.slos),
+        )
         for op in ordered(counts, result.slos)
     ]
     if result.slos:

@@ -12,7 +12,7 @@ from cli.tables.forecast.probability import probability_grids, probability_lines
 from cli.tables.forecast.steadiness import points_lines
 from cli.tables.forecast.verdict import FEW, NOT_ENOUGH, few_note, quantile, verdict_line
 from cli.tables.grid import Grid
-from cli.tables.operations import ordered
+from cli.tables.operations import is_minor, ordered
 from cli.words import number, seconds
 from sim.experiments.whatif import InfeasiblePoint, SimulatedPoint, WhatIf
 from sim.replication.slo import Slo
@@ -90,9 +90,8 @@ def points_grids(result: WhatIf) -> list[Grid]:
     figures, verdicts = {op: _figures(result, op) for op in ops}, _objectives(result)
     if len(ops) == 1:
         return [_grid(result, ops[0], figures[ops[0]] | verdicts)]
-    return [_grid(result, op, figures[op]) for op in ops] + (
-        [_grid(result, "objectives", verdicts)] if verdicts else []
-    )
+    grids = [replace(_grid(result, op, figures[op]), is_folded=is_minor(op, result.slos)) for op in ops]
+    return grids + ([_grid(result, "objectives", verdicts)] if verdicts else [])
 
 
 def probability_grids_of(result: WhatIf) -> list[Grid]:

@@ -93,6 +93,7 @@ def test_the_page_is_self_contained_and_escapes_names(tmp_path, count):
     assert "@import" not in markup and "url(" not in markup
     assert "<b>" not in markup
     assert "note a&lt;/script&gt;&lt;b&gt;" in markup
+    assert "Copyright (c) 2016-2024 Plotly Technologies Inc.\n\nPermission is hereby granted" in markup
 
 
 def test_data_cannot_end_its_element(tmp_path):
