@@ -229,7 +229,7 @@ def facts(folder, text):
         (NVME_JSON, {"drives": 2, "drive": "nvme", "drive.capacity": "3841GB"}),
         (NVME_SUBSYSTEMS, {"drives": 1, "drive": "nvme", "drive.capacity": "3841GB"}),
         (LSHW, {"cores": 64, "nic": "25Gbit/s", "drives": 3, "drive.capacity": "3201GB"}),
-        (IPERF, {"nic": "24.3Gbit/s"}),
+        (IPERF, {"nic": "25.8Gbit/s"}),
         (IPERF2, {"nic": "9.99Gbit/s"}),
         (FIO, {"drive.read.latency": 88.1e-6, "drive.read.cv": 14.3 / 88.1, "drive.read.iops": 512e3}),
         (FIO_2, {"drive.write.bandwidth": 210190 * 1024}),
