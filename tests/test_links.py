@@ -12,7 +12,7 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**
 _LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
-GENERATED = re.compile(r"(\.\./)*(reference|accuracy)/|(\.\./)*(modelled|comparison)\.md")
+GENERATED = re.compile(r"(\.\./)*(reference|accuracy|measured)/|(\.\./)*(modelled|comparison)\.md")
 """Pages that only the site has (`docs/generators`); its build checks links to them."""
 
 

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from cli.main import SUMMARIES
-from docs.generators import commands, fields, markdown, modelled
+from docs.generators import commands, fields, markdown, measured, modelled
 from models.spec.field_paths import paths_of
 from models.store import MODULES, spec_class
 from tests.paths import ROOT
@@ -64,6 +64,16 @@ def test_every_store_says_what_is_not_modelled(tmp_path: Path) -> None:
     bob.write_text(bob.read_text().replace("## Not in the model", "## Else"))
     with pytest.raises(ValueError, match="bob"):
         modelled.modelled_page(tmp_path / "docs")
+
+
+def test_every_table_of_a_benchmark_is_a_page_and_conclusions_come_first() -> None:
+    pages = measured.measured_pages(ROOT / "benchmarks", DOCS)
+    assert not measured.unnamed(ROOT / "benchmarks") and len(pages) == 1 + len(measured.TITLES)
+    loads = pages["measured/minio-box.md"]
+    assert "| 1x4-hdd | GET-4KiB-c1 | yes | GET |" in loads and "| predicted ops per s |" in loads
+    index = pages["measured/index.md"]
+    assert all(f"({Path(path).name})" in index for path in pages if not path.endswith("index.md"))
+    assert index.index("Typical errors are those of a second measurement") < index.index("## All figures")
 
 
 def test_lists_and_tables_get_the_blank_lines_that_they_need() -> None:

@@ -21,6 +21,7 @@ from docs.generators.comparison import PAGE as COMPARISON  # noqa: E402
 from docs.generators.comparison import comparison_page  # noqa: E402
 from docs.generators.fields import field_pages  # noqa: E402
 from docs.generators.markdown import with_blank_lines  # noqa: E402
+from docs.generators.measured import measured_pages  # noqa: E402
 from docs.generators.modelled import modelled_page  # noqa: E402
 from validate.campaign.comparison import read_comparison  # noqa: E402
 
@@ -42,6 +43,7 @@ def generated_pages() -> dict[str, str]:
             ROOT / "benchmarks/box/stores.csv", read_comparison(ROOT / "examples/campaigns/comparison/stores.yaml")
         ),
         "modelled.md": modelled_page(DOCS),
+        **measured_pages(ROOT / "benchmarks", DOCS),
     }
 
 

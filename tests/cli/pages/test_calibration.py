@@ -25,9 +25,8 @@ def test_values_have_the_units_of_their_fields(path, value, shown):
 
 
 def test_what_is_printed_opens_with_the_fit_and_what_is_known():
-    values = dict.fromkeys(
-        ("hosts.cpu.GET.constant", "hosts.cpu.GET.per_byte", "network.latency", "drives.commit"), 1e-4
-    )
+    cpu = ("hosts.cpu.GET.constant", "hosts.cpu.GET.per_byte")
+    values = dict.fromkeys((*cpu, "network.latency", "drives.commit"), 1e-4)
     groups = (cpu, ("network.latency",))
     profile = profile_of(values).model_copy(update={"together": groups})
     first, known, *_ = profile_shown(profile)
