@@ -11,12 +11,22 @@ from cli.tables.grid import Grid
 
 _CONFIG: Any = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"], "responsive": True}
 
+_NAMES = """
+// Dash gives sliders no names, and hidden inputs a place in the order of the keyboard.
+new MutationObserver(() => {
+  for (const thumb of document.querySelectorAll(".knob [role=slider]:not([aria-label])")) {
+    thumb.ariaLabel = thumb.closest(".knob").querySelector(".label span").textContent;
+  }
+  for (const input of document.querySelectorAll("input[aria-hidden=true][tabindex='0']")) input.tabIndex = -1;
+}).observe(document, {childList: true, subtree: true});
+"""
+
 
 def application(title: str, style: str) -> Any:
     """Return an application of Dash with a style sheet; its scripts come from this machine."""
     app = Dash("tailcast", title=title, update_title="", assets_folder="/dev/null")
     app.index_string = app.index_string.replace("<html>", '<html lang="en">').replace(
-        "{%css%}", f"{{%css%}}<style>{style}</style>"
+        "{%css%}", f"{{%css%}}<style>{style}</style><script>{_NAMES}</script>"
     )
     return app
 
@@ -34,7 +44,8 @@ def table(grid: Grid) -> Any:
         for row in grid.rows
     ]
     parts = [html.Caption(grid.title)] if grid.title else []
-    return html.Div(html.Table([*parts, html.Thead(head), html.Tbody(body)]), className="wide")
+    labels: Any = {"role": "group", "aria-label": grid.title or ", ".join(grid.columns)}
+    return html.Div(html.Table([*parts, html.Thead(head), html.Tbody(body)]), className="wide", tabIndex=0, **labels)
 
 
 def graph(figure: go.Figure, name: str) -> Any:

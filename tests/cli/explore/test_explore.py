@@ -179,6 +179,9 @@ def test_a_moved_value_changes_verdict_figures_and_command(address: str, width: 
         assert page.evaluate("document.querySelector('#verdict .first').innerText") != first
         wait(page, "document.querySelector('#cdf').innerText.includes('kept GET')")
         assert page.evaluate("document.querySelector('.knob output').innerText") == "50.0/s"
+        names = page.evaluate("[...document.querySelectorAll('[role=slider]')].map((thumb) => thumb.ariaLabel)")
+        assert names and names[0] == "workload.rate" and all(names)
+        assert page.evaluate("[...document.querySelectorAll('.wide')].every((each) => each.tabIndex === 0)")
         page.evaluate("document.querySelector('#reset').click()")
         wait(page, "!document.querySelector('#command').innerText.includes('workload.rate')")
         assert page.errors == []
