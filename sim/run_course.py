@@ -1,4 +1,7 @@
-"""What is known of the course of a run before it is simulated: cycles of periodic work, and changes that are meant."""
+"""What is known of the course of a run before it is simulated: cycles of periodic work, and changes that are meant.
+
+A run's ``info`` has it, with ``clock_s``: when the last visit ended, until which times of stations are averaged.
+"""
 
 from __future__ import annotations
 

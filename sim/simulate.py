@@ -91,7 +91,8 @@ def simulate(
         end_s: time in s from which faults are left out; None: the end of the last request. With a later time, runs
             with the same faults at other times have the same network, and are equal until one of these begins.
         first: row of the first request that is issued; those before it only decide what caches hold.
-        is_trial: leave spec and course out of `info`, because only requests and stations count.
+        is_trial: leave the spec out of `info`, and all of the course but when the last visit ended, because only
+            requests and stations count.
 
     Returns:
         a Run of kind ``simulated`` with station statistics and its trace.
@@ -143,9 +144,9 @@ def info_of(
         "seed": seed,
         "spec": {} if is_trial else spec.model_dump(mode="json", exclude_unset=True),
         "versions": dict(_VERSIONS),
-        "course": {} if is_trial else course_of(
+        "course": {"clock_s": found.outcome.clock_s} | ({} if is_trial else course_of(
             spec, issued, found.network, found.requests, found.outcome.begun, found.end_s
-        ),
+        )),
         "engine": {
             "name": engine, "wall_s": time.perf_counter() - began.counter_s, "visits": int(found.outcome.visits.sum()),
         },
@@ -156,7 +157,8 @@ def with_faults(spec: Spec, trace: Trace, run: Callable[[float], Executed]) -> E
     """Simulate with the faults that begin before the last request has ended.
 
     The end of an open loop's last request is not known beforehand, nor that of any closed loop without a duration. So
-    faults that may be later are left out at first, and added if the run has not ended by then.
+    faults that may be later are left out at first, and added if the run has not ended by then. A closed loop whose
+    operations end before its duration is simulated again without the faults after its end.
     """
     times, until_s = fault_times(faults_of(spec).values()), last_arrival_s(trace)
     if times and until_s == math.inf:
@@ -168,7 +170,8 @@ def with_faults(spec: Spec, trace: Trace, run: Callable[[float], Executed]) -> E
         found = run(until_s)
         missing = [at_s for at_s in times if until_s <= at_s < found.end_s]
         if not missing:
-            return found
+            is_late = any(found.end_s <= at_s < until_s for at_s in times)
+            return run(found.end_s) if is_late else found
         until_s = math.nextafter(max(missing), math.inf)
 
 

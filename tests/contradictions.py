@@ -20,6 +20,7 @@ from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
 from sim.saturation.capacity import capacity_of
+from sim.saturation.stable_rate import with_other_work
 from sim.simulate import simulate
 from sim.verdict.first_saturated import BUSY, FULL, TOLERATED
 from sim.verdict.offered_load import last_end_s, load_of
@@ -114,7 +115,21 @@ def is_full(run: Run, subject: Subject) -> bool:
     wait there ever longer, but few need it. Pools without an idle token count also where the store's own work takes
     some, as requests that wait for tokens do not finish their work sooner.
     """
-    return busiest(run, subject.capacity.bent - subject.pools) >= FULL
+    return busiest(run, subject.capacity.bent - subject.pools) >= FULL or offered_load(run, subject) > 1
+
+
+def offered_load(run: Run, subject: Subject) -> float:
+    """Return the most work that requests bring to a pool per time of their arrivals and token, less its standard error.
+
+    Of many pools, such as those of single disks, one may be too slow for the few requests that need it.
+    """
+    names, (network, requests) = subject.pools, subject.compiled
+    alone = names - with_other_work(network, requests)
+    assert run.stations is not None
+    rows = [row for row in run.stations.to_pylist() if row["name"] in alone and row["visits"]]
+    arrival_s = run.column("arrival_s")
+    ratio = run.info["course"]["clock_s"] / float(arrival_s.max() - arrival_s.min())
+    return max((row["utilization"] * ratio - 1 / math.sqrt(row["visits"]) for row in rows), default=0.0)
 
 
 def is_growing(run: Run) -> bool:

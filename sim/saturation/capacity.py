@@ -21,10 +21,9 @@ from models.network.station import Station
 from models.shared.recent import Recent
 from models.store import Spec, before, compile_spec, faults_of
 from sim.demands.run_end import compile_until_end, latest_end_s
-from sim.demands.visit_places import stations_of
 from sim.saturation.enough_requests import with_enough_requests
 from sim.saturation.saturation import at_saturation
-from sim.saturation.stable_rate import RateLimit, batching_of
+from sim.saturation.stable_rate import RateLimit, batching_of, with_other_work
 from traces.errors import InputError
 from traces.statistics.arrivals import arrival_span_s
 from traces.trace import Trace
@@ -120,13 +119,13 @@ def _calculated(spec: Spec, trace: Trace, generated: bool) -> Capacity:
 
 def _bent(network: Network, requests: Requests, reorders: bool) -> frozenset[str]:
     """`reorders`: whether drives have shorter service times at a higher load."""
-    routes = network.with_sub_requests({load.route for load in requests.background})
-    places = {visit.station for k in routes for visit in network.routes[k].visits}
-    other_work = {k for place in places for k in stations_of(network, place)}
+    others = with_other_work(network, requests)
     return frozenset(
         station.name
-        for k, station in enumerate(network.stations)
-        if k in other_work or _is_bent(station, bool(requests.background)) or (reorders and station.role == DRIVE)
+        for station in network.stations
+        if station.name in others
+        or _is_bent(station, bool(requests.background))
+        or (reorders and station.role == DRIVE)
     )
 
 

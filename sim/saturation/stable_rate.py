@@ -10,7 +10,7 @@ times", Proceedings of the Cambridge Philosophical Society 58, 1962). So rates a
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -41,6 +41,8 @@ _GROWTH = 0.025  # of the requests of the last half of a trial, by which more wa
 _FLUCTUATION = 0.3  # of the requests in flight, by which their number may grow by chance or as a trial begins
 _WINDOWS = (0.4, 0.6), (0.8, 1.0)  # parts of the time of arrivals in which requests in flight are counted
 _FULL = 0.985  # fraction of a pool's tokens that are taken on average if there are too few
+_CROWDED, _FEW_VISITS = 0.7, 4_000  # load from which a pool may be full, which too few visits of it do not show
+_GROWN = 1.5  # ratio of the requests in flight at the end of a long trial to those in its middle, if ever more wait
 _BUSY = 0.75  # mean utilisation of equal stations near saturation, of which single ones have more
 _PRECISION = 1.04  # greatest ratio of the rates between which the limit is
 _OBSTRUCTED = 0.9  # responses in overload per request of a stable rate, below which requests obstruct each other
@@ -86,6 +88,13 @@ def pools_of(network: Network, requests: Requests) -> dict[str, bool]:
     return {network.stations[k].name: network.stations[k].queue_limit < UNBOUNDED for k in sorted(found)}
 
 
+def with_other_work(network: Network, requests: Requests) -> frozenset[str]:
+    """Return the names of the stations that background work visits."""
+    routes = (network.routes[k] for k in network.with_sub_requests({load.route for load in requests.background}))
+    places = {visit.station for route in routes for visit in route.visits}
+    return frozenset(network.stations[k].name for place in places for k in stations_of(network, place))
+
+
 def batching_of(network: Network) -> frozenset[str]:
     """Return the names of the stations that serve a queue in batches."""
     return frozenset(station.name for station in network.stations if station.discipline.batches)
@@ -114,22 +123,40 @@ def tried(
     trials = _Trials.of(spec, trace, network, requests, by_demands, warming)
     if trials is None:
         return replace(by_demands, bound="at most")
+    limit, stable = _of_all(trials, by_demands, bool(network.scenario))
+    if not stable.is_crowded:
+        return limit
+    longer = replace(trials, count=_MOST_REQUESTS, seed=1)
+    again = longer.at(stable.rate_ops)
+    return limit if again.is_stable else _between(by_demands, trials.calm, *_narrowed(longer, trials.calm, again))
+
+
+def _of_all(trials: _Trials, by_demands: RateLimit, changes: bool) -> tuple[RateLimit, _Trial]:
+    """Return the greatest rate at which all requests in flight settle, and a trial at or below it in which they do.
+
+    `changes`: whether the scenario changes the network.
+    """
     low, high = trials.calm, trials.at(_NEARLY * by_demands.ops)
     if high.is_stable:
-        if not network.scenario:
-            return replace(by_demands, is_tried=True)
+        if not changes:
+            return replace(by_demands, is_tried=True), high
         low, high = _above(trials, high)
         if high.is_stable:
-            return replace(_at(by_demands, high.busiest, high.rate_ops), bound="at least")
+            return replace(_at(by_demands, high.busiest, high.rate_ops), bound="at least"), high
         if low.rate_ops < by_demands.ops:
-            return _at(by_demands, low.busiest, by_demands.ops)
+            return _at(by_demands, low.busiest, by_demands.ops), low
     low, high = _narrowed(trials, low, high)
     if low is not trials.calm and _is_doubtful(low, high):
         longer = replace(trials, count=_LONGER * trials.count, seed=1)
         again = longer.at(low.rate_ops)
         low, high = (again, high) if again.is_stable else _narrowed(longer, trials.calm, again)
+    return _between(by_demands, trials.calm, low, high), low
+
+
+def _between(by_demands: RateLimit, calm: _Trial, low: _Trial, high: _Trial) -> RateLimit:
+    """Return the rate between two trials, the first of which is stable, with the station that limits it."""
     first = high.refusing or high.full_pool or low.busiest
-    if low is trials.calm:  # less may be served, but that was not tried
+    if low is calm:  # less may be served, but that was not tried
         return replace(_at(by_demands, first, high.rate_ops), bound="at most")
     most_ops = min(high.rate_ops, max(low.served_ops, high.completed_ops))
     return _at(by_demands, first, math.sqrt(low.served_ops * most_ops))
@@ -172,6 +199,8 @@ def _above(trials: _Trials, low: _Trial) -> tuple[_Trial, _Trial]:
 def _next_ops(low_ops: float, high: _Trial) -> float:
     """Return the next rate to try: near what is served in overload, unless requests obstruct each other there."""
     near = (high.completed_ops * _NEARLY, high.completed_ops / _NEARLY)
+    if high.full_pool is not None and high.full_pool.load > 1 / _NEARLY:  # of requests that hold tokens for longer
+        near = (high.rate_ops / high.full_pool.load, *near)
     least_ops = max(low_ops, high.rate_ops / 2)
     found = (each for each in near if least_ops < each * _NEARLY and each < high.rate_ops * _NEARLY)
     return next(found, math.sqrt(low_ops * high.rate_ops))
@@ -188,9 +217,12 @@ class _Trial:
         errors: fraction of the requests that fail.
         latency_s: mean time of a request.
         busiest: the station with the highest utilisation, if it tells how near to saturation it is.
-        full_pool: the fullest pool, if it has no idle token.
+        full_pool: the fullest pool, if it has no idle token, or requests bring it more work than it can do in the time
+            of their arrivals, such as one of many that few requests need.
         refusing: the fullest pool that refuses requests, if most of the growth is of those that fail.
         in_flight: mean number of requests in flight after half of the arrivals, as a fraction like `growth`.
+        is_crowded: whether a pool may be full, but has too few visits to tell it from chance.
+        is_long: whether it is one of the longest, in which more requests in flight are not due to chance.
     """
 
     rate_ops: float
@@ -202,6 +234,8 @@ class _Trial:
     full_pool: StationLoad | None
     refusing: StationLoad | None = None
     in_flight: float = 0.0
+    is_crowded: bool = False
+    is_long: bool = False
 
     @property
     def served_ops(self) -> float:
@@ -210,8 +244,9 @@ class _Trial:
 
     @property
     def is_stable(self) -> bool:
-        """Whether the requests in flight settle."""
-        return self.growth <= _GROWTH and self.full_pool is None
+        """Whether the requests in flight settle, and those of single stations."""
+        grows = self.growth > _GROWTH or (self.is_long and self.growth > (_GROWN - 1) * self.in_flight)
+        return not grows and self.full_pool is None
 
     @property
     def may_be_stable(self) -> bool:
@@ -225,6 +260,7 @@ class _Trials:
 
     Attributes:
         pools: names of those whose tokens requests take, and whether each refuses requests.
+        others: stations that background work visits, too.
         batching: stations that serve a queue in batches, so that they may have no idle time at any load.
         kinds: of the requests.
         count: of the requests of each simulation.
@@ -238,6 +274,7 @@ class _Trials:
     from_s: float
     until_s: float
     pools: Mapping[str, bool]
+    others: frozenset[str]
     batching: frozenset[str]
     kinds: Kinds
     count: int
@@ -256,13 +293,16 @@ class _Trials:
             return None
         pools = pools_of(network, requests)
         kinds, batching = Kinds.of(network, requests, pools), batching_of(network)
+        others = with_other_work(network, requests)
         issued = _at_rate(trace, kinds, light_ops, few, stretch.from_s, warming)
-        calm = _run(spec, issued, light_ops, 0.0, pools, batching, warming)
+        calm = _run(spec, issued, light_ops, 0.0, pools, others, batching, warming)
         during_one = calm.latency_s * stretch.ops
         count = int(min(max(_REQUESTS, _LATENCIES * during_one), length_s * stretch.ops))
         if not max(_LEAST_REQUESTS, _LEAST_LATENCIES * during_one) <= count <= _MOST_REQUESTS:
             return None
-        return _Trials(spec, trace, stretch.from_s, stretch.until_s, pools, batching, kinds, count, calm, warming)
+        return _Trials(
+            spec, trace, stretch.from_s, stretch.until_s, pools, others, batching, kinds, count, calm, warming
+        )
 
     def at(self, rate_ops: float) -> _Trial:
         """Simulate at a rate, with more requests if it is not clear whether those in flight settle."""
@@ -274,7 +314,10 @@ class _Trials:
     def _of(self, rate_ops: float, most: int) -> _Trial:
         count = max(_LEAST_FEW, int(min(most, (self.until_s - self.from_s) * rate_ops)))
         issued = _at_rate(self.trace, self.kinds, rate_ops, count, self.from_s, self.warming, self.seed)
-        return _run(self.spec, issued, rate_ops, self.calm.errors, self.pools, self.batching, self.warming, self.seed)
+        return _run(
+            self.spec, issued, rate_ops, self.calm.errors, self.pools, self.others, self.batching, self.warming,
+            self.seed,
+        )  # fmt: skip
 
 
 def _run(
@@ -283,6 +326,7 @@ def _run(
     rate_ops: float,
     usual_errors: float,
     pools: Mapping[str, bool],
+    others: Collection[str],
     batching: Collection[str],
     warming: int,
     seed: int = 0,
@@ -299,7 +343,10 @@ def _run(
     lost = float(run.failed[arrived:].mean()) - usual_errors if late > 1 else 0.0
     assert run.stations is not None
     loads = utilizations([run.stations.to_pylist()])
-    fullest = busiest(each for each in loads if each.station in pools)
+    ratio, is_long = run.info["course"]["clock_s"] / max(last_s - first_s, 1e-12), len(run) >= _MOST_REQUESTS
+    offered = _offered(loads, ratio, pools.keys() - others)
+    # Work of the store may take any idle token of a single pool: whether requests wait there, a long trial tells.
+    telling = pools.keys() - others if is_long else pools.keys()
     before, after = _in_flight(arrival_s, run.column("end_s"))
     growth = (after - before) / late + max(0.0, lost)
     refusing = busiest(each for each in loads if pools.get(each.station))
@@ -310,10 +357,28 @@ def _run(
         float(run.failed.mean()),
         float((run.column("end_s") - arrival_s).mean()),
         _first_full(loads, batching),
-        fullest if fullest is not None and fullest.load >= _FULL else None,
+        _full_pool(busiest(each for each in loads if each.station in telling), busiest(offered)),
         refusing if lost > growth / 2 > 0 else None,
         before / late,
+        any(each.load >= _CROWDED and each.visits < _FEW_VISITS for each in offered),
+        is_long,
     )
+
+
+def _offered(loads: Iterable[StationLoad], ratio: float, pools: Collection[str]) -> list[StationLoad]:
+    """Return the work that requests bring to each pool per time of their arrivals, above 1 if it is too much.
+
+    `ratio`: of the time over which utilisations are averaged, until the last request has released its tokens, to that
+    of the arrivals.
+    """
+    return [replace(each, load=each.load * ratio) for each in loads if each.station in pools]
+
+
+def _full_pool(taken: StationLoad | None, offered: StationLoad | None) -> StationLoad | None:
+    """Return the pool with the most tokens taken, or else with the most work offered, if that is too much."""
+    if offered is not None and offered.load >= 1 + 1 / math.sqrt(max(offered.visits, 1.0)):
+        return offered
+    return taken if taken is not None and taken.load >= _FULL else None
 
 
 def _in_flight(arrival_s: Floats, end_s: Floats) -> tuple[float, float]:

@@ -269,9 +269,9 @@ def test_the_verdict_on_a_run_has_the_rate_at_saturation_at_any_load(fraction: f
 
 
 def test_of_several_workers_that_get_fewer_turns_later_the_rate_is_at_least_that_of_short_trials() -> None:
-    """With eight workers of the replicator, 813 op/s were stated, and 24,000 requests at 894 op/s are served.
+    """With eight workers of the replicator, requests of one disk of 72 bring more work than it can do from 690 op/s on.
 
-    Three clients have the same: it followed from the 1,000 requests at hand, and was 877 op/s.
+    Three clients have the same: it followed from the 1,000 requests at hand, and was another.
     """
     spec = load_spec(EXAMPLES / "swift/cluster.yaml", ["replicator.concurrency=8"])
     found = []
@@ -280,7 +280,17 @@ def test_of_several_workers_that_get_fewer_turns_later_the_rate_is_at_least_that
         found.append(capacity_of(of_loop, generate(of_loop.workload, 0)).least)
     assert [each and each.bound for each in found] == ["at least", "at least"]
     assert found[0] is not None and found[1] is not None
-    assert found[0].ops == pytest.approx(found[1].ops, rel=0.03) and found[0].ops > 900
+    assert found[0].ops == pytest.approx(found[1].ops, rel=0.03) and 640 < found[0].ops < 740
+
+
+def test_a_store_saturates_where_requests_of_one_disk_of_many_wait_ever_longer() -> None:
+    """Of 72 disks, the busiest has more requests than its object server can process from 820 op/s on.
+
+    As 98.6 % of all requests are served at 1,113 op/s, that was stated.
+    """
+    spec = changed(load_spec(EXAMPLES / "swift/cluster.yaml"), rate=1.0, operations=300)
+    least = capacity_of(spec, generate(spec.workload, 0)).least
+    assert least is not None and least.role == "object server" and 740 < least.ops < 860
 
 
 def test_a_trial_in_which_many_requests_are_in_flight_is_repeated() -> None:

@@ -169,6 +169,17 @@ def test_a_fault_is_in_the_run_as_long_as_requests_are():
     assert runs[0].requests["end_s"].to_numpy().max() > ends.max()
 
 
+def test_a_fault_after_the_operations_of_a_closed_loop_is_as_none_though_its_duration_is_longer():
+    """What clients have given up goes on after the last request, so the fault would have changed it."""
+    loop = {"clients": 40, "operations": 40, "duration": "100s"}
+    workload = {name: value for name, value in SIX["workload"].items() if name != "rate"} | loop
+    data = {**SIX, "workload": workload, "client": {"timeout": "1ms"}}
+    without = simulate(spec_of(data, "test"), seed=2)
+    later_s = 1.01 * float(without.column("end_s").max())
+    assert without.failed.any()
+    assert_same(simulate(with_faults(data, {"kind": "host_down", "host": 0, "at": later_s}), seed=2), without)
+
+
 def test_the_run_before_a_fault_moves_the_same_bytes_as_a_healthy_one():
     """All shards of a small object on other hosts cross the network, with and without a fault later in the run."""
     spec, later = (
