@@ -26,6 +26,7 @@ from traces.trace import Pacing, Trace
 
 DRIVE = "drive"
 """The role of drives in all stores' networks."""
+_LONGEST_GAP = 20.0  # mean gaps; a longer one has a probability of e⁻²⁰ in a Poisson process
 _LEAST_BUSY = 0.5  # utilisation up to which at most one access is at an M/M/1 server on average
 
 
@@ -157,10 +158,15 @@ def _on_drive(stations: Sequence[Station], at: int) -> bool:
 
 
 def _rate_ops(trace: Trace) -> float:
-    """Return the mean rate of an open loop; infinite if all of several requests arrive at once."""
+    """Return the mean rate of an open loop from 0, or from its first arrival if this is before 0 or far later.
+
+    Infinite if all of several requests arrive at once.
+    """
     if len(trace) < 2:
         return 0.0
-    span_s = float(trace.arrival_s[-1])
+    first_s, last_s = float(trace.arrival_s[0]), float(trace.arrival_s[-1])
+    gap_s = (last_s - first_s) / (len(trace) - 1)
+    span_s = last_s if 0 <= first_s <= _LONGEST_GAP * gap_s or not gap_s else last_s - first_s
     return len(trace) / span_s if span_s else math.inf
 
 

@@ -147,6 +147,7 @@ def bounds(
         *((None, None) if mix.limit is None else mix.limit.stretch),
         "at" if mix.limit is None else mix.limit.bound,
         mix.limit is not None and mix.limit.is_warm,
+        () if mix.limit is None else mix.limit.again,
     )
 
 

@@ -125,6 +125,7 @@ class Bounds:
         from_s, until_s: the stretch of the run in which the bottleneck saturates; None: the whole run, or its end.
         bound: whether it saturates at `max_throughput_ops`, or at most or least at it, as far as is known.
         is_warm: whether that is the rate when caches have filled, which are empty at first.
+        again: beginning and end in s of the other stretches with the same rate.
     """
 
     load: ClosedLoad | OpenLoad
@@ -141,6 +142,7 @@ class Bounds:
     until_s: float | None = None
     bound: Bound = "at"
     is_warm: bool = False
+    again: tuple[tuple[float, float], ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """Return JSON values, with the fields of the load next to the others."""

@@ -112,8 +112,28 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
                     limit, is_warm=True, bound=bound_of(warm.settling) if limit.bound == "at" else limit.bound
                 )
         if limit is not None:
-            limits.append(limit if len(stretches) > 1 else replace(limit, from_s=WHOLE[0], until_s=WHOLE[1]))
-    return Saturated(mix, tuple(limits))
+            limits.append(limit)
+    return Saturated(mix, _joined(limits, stretches))
+
+
+def _joined(limits: list[RateLimit], stretches: list[Stretch]) -> tuple[RateLimit, ...]:
+    """Return the limits with those of neighbouring stretches joined if they are the same, each with all its stretches.
+
+    If there is one for all stretches, it is that of the whole run.
+    """
+    joined: list[RateLimit] = []
+    for each in limits:
+        if joined and joined[-1].until_s == each.from_s and joined[-1].is_same(each):
+            least = min(joined[-1], each, key=lambda limit: limit.ops)
+            joined[-1] = replace(least, from_s=joined[-1].from_s, until_s=each.until_s)
+        else:
+            joined.append(each)
+    if len(joined) == 1 and (joined[0].from_s, joined[0].until_s) == (stretches[0][0], stretches[-1][1]):
+        return (replace(joined[0], from_s=WHOLE[0], until_s=WHOLE[1]),)
+    return tuple(
+        replace(each, again=tuple((o.from_s, o.until_s) for o in joined if o is not each and o.is_same(each)))
+        for each in joined
+    )
 
 
 def _warm(spec: Spec, trace: Trace) -> Warm:

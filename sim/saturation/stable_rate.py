@@ -61,6 +61,7 @@ class RateLimit:
         is_tried: whether simulations show that a rate slightly below is served.
         bound: whether the store saturates at this rate, or at most or least at it, as far as is known.
         is_warm: whether it is the rate when caches have filled, which are empty at first.
+        again: beginning and end in s of the other stretches with the same limit, in order.
     """
 
     station: str
@@ -71,12 +72,18 @@ class RateLimit:
     is_tried: bool = False
     bound: Bound = "at"
     is_warm: bool = False
+    again: tuple[tuple[float, float], ...] = ()
 
     @property
     def stretch(self) -> tuple[float | None, float | None]:
         """Beginning and end of the stretch; None: it is the whole run, or the end is not known."""
         until_s = None if math.isinf(self.until_s) else self.until_s
         return (None, None) if until_s is None and not self.from_s else (self.from_s, until_s)
+
+    def is_same(self, other: RateLimit) -> bool:
+        """Whether it is the same as that of another stretch, as exactly as trials tell."""
+        same = self.role == other.role and self.bound == other.bound
+        return same and max(self.ops, other.ops) <= _PRECISION * min(self.ops, other.ops)
 
 
 def pools_of(network: Network, requests: Requests) -> dict[str, bool]:
@@ -123,7 +130,7 @@ def tried(
     trials = _Trials.of(spec, trace, network, requests, by_demands, warming)
     if trials is None:
         return replace(by_demands, bound="at most")
-    limit, stable = _of_all(trials, by_demands, bool(network.scenario))
+    limit, stable = _of_all(trials, network, by_demands)
     if not stable.is_crowded:
         return limit
     longer = replace(trials, count=_MOST_REQUESTS, seed=1)
@@ -131,20 +138,19 @@ def tried(
     return limit if again.is_stable else _between(by_demands, trials.calm, *_narrowed(longer, trials.calm, again))
 
 
-def _of_all(trials: _Trials, by_demands: RateLimit, changes: bool) -> tuple[RateLimit, _Trial]:
-    """Return the greatest rate at which all requests in flight settle, and a trial at or below it in which they do.
-
-    `changes`: whether the scenario changes the network.
-    """
+def _of_all(trials: _Trials, network: Network, by_demands: RateLimit) -> tuple[RateLimit, _Trial]:
+    """Return the greatest rate at which all requests in flight settle, and a trial at or below it in which they do."""
     low, high = trials.calm, trials.at(_NEARLY * by_demands.ops)
     if high.is_stable:
-        if not changes:
+        if not network.scenario:
             return replace(by_demands, is_tried=True), high
         low, high = _above(trials, high)
         if high.is_stable:
             return replace(_at(by_demands, high.busiest, high.rate_ops), bound="at least"), high
         if low.rate_ops < by_demands.ops:
-            return _at(by_demands, low.busiest, by_demands.ops), low
+            # Demands of stations that faults exchange for each other do not tell which of them saturates.
+            is_single = by_demands.station in {station.name for station in network.stations}
+            return _at(by_demands, None if is_single else low.busiest, by_demands.ops), low
     low, high = _narrowed(trials, low, high)
     if low is not trials.calm and _is_doubtful(low, high):
         longer = replace(trials, count=_LONGER * trials.count, seed=1)

@@ -46,6 +46,7 @@ class Saturation:
         from_s, until_s: the stretch of the run to which capacity and headroom apply; None: the whole run, or its end.
         bound: whether the capacity is known, or only its greatest or least value.
         is_warm: whether the capacity is that when caches have filled, which are empty at first.
+        again: beginning and end in s of the other stretches with the same capacity.
     """
 
     station: str
@@ -58,6 +59,7 @@ class Saturation:
     until_s: float | None = None
     bound: Bound = "at"
     is_warm: bool = False
+    again: tuple[tuple[float, float], ...] = ()
 
 
 def saturation_of(
@@ -156,8 +158,9 @@ def _by_demands(
     if limit.stretch != (None, None):
         used, headroom = min(at_limit_ops / limit.ops, 1.0), limit.ops / at_limit_ops if at_limit_ops else math.inf
         return Saturation(
-            limit.station, limit.role, used, limit.ops, "demands", headroom, *limit.stretch, limit.bound, limit.is_warm
-        )
+            limit.station, limit.role, used, limit.ops, "demands", headroom, *limit.stretch, limit.bound, limit.is_warm,
+            limit.again,
+        )  # fmt: skip
     known = {each.station: each.load for each in busy}
     utilization = known.get(limit.station, min(completed_ops / limit.ops, 1.0))
     headroom = limit.ops / present_ops

@@ -127,13 +127,17 @@ class LoadVerdict:
         """Create the verdict from its JSON values."""
         first, jam, slump = data["saturates_first"], data["jam"], data["slump"]
         known = {
-            "saturates_first": None if first is None else Saturation(**first),
+            "saturates_first": None if first is None else _saturation_from_json(first),
             "ops": {op: _op_from_json(each) for op, each in data["ops"].items()},
             "jam": None if jam is None else Jam(**jam),
             "slump": None if slump is None else Slump(**slump),
             "faults": [(at_s, text) for at_s, text in data["faults"]],
         }
         return LoadVerdict(**{**data, **known})
+
+
+def _saturation_from_json(data: Mapping[str, Any]) -> Saturation:
+    return Saturation(**{**data, "again": tuple((from_s, until_s) for from_s, until_s in data.get("again", ()))})
 
 
 def _op_from_json(data: Mapping[str, Any]) -> OpVerdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from cli.tables.cells import Figure
@@ -109,11 +110,12 @@ def _warm(first: Saturation | Bounds) -> str:
 
 
 def _when(first: Saturation | Bounds) -> str:
-    """Return the stretch of the run in which a station saturates first; nothing for all of it."""
+    """Return the stretches of the run in which a station saturates first; nothing for all of it."""
     if first.from_s is None:
         return ""
-    until = "on" if first.until_s is None else f"to {seconds(first.until_s)}"
-    return f" from {seconds(first.from_s)} {until}"
+    stretches = sorted([(first.from_s, math.inf if first.until_s is None else first.until_s), *first.again])
+    each = (f"from {seconds(a)} {'on' if math.isinf(b) else f'to {seconds(b)}'}" for a, b in stretches)
+    return f" {' and '.join(each)}"
 
 
 def _name(first: Saturation) -> str:

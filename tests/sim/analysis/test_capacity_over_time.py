@@ -9,17 +9,19 @@ import numpy as np
 import pytest
 
 from cli.tables.forecast.verdict import bounds_line, verdict_line
+from models.devices.hdd_scheduling import busy_s
 from models.store import Spec, compile_spec, load_spec, spec_of
 from sim.analysis.bounds import bounds_of
 from sim.json_form import to_json
 from sim.saturation.capacity import Capacity, capacity_of
 from sim.saturation.network_stretches import WHOLE, stretches_of
+from sim.saturation.stable_rate import at_times
 from sim.simulate import simulate
 from sim.verdict.stretches import slump_of
 from sim.verdict.verdict import LoadVerdict, verdict_on_run
 from tests.paths import EXAMPLES
 from tests.profiles import NIGHTLY
-from tests.sim.analysis.test_saturation import changed, saturates_at
+from tests.sim.analysis.test_saturation import HDD, changed, saturates_at
 from tests.sim.analysis.test_verdict import queue
 from tests.sim.analysis.test_verdict_states import SIX
 from traces.spec.spec_file import override
@@ -62,6 +64,29 @@ def test_a_slow_drive_is_slow_in_its_stretch_only() -> None:
     assert first.headroom == pytest.approx(250 / 220, rel=0.1)
     assert verdict.status == "near saturation"
     assert "op/s from 10.0 s to 20.0 s (1." in verdict_line(verdict)
+
+
+def test_all_stretches_with_the_same_capacity_are_stated() -> None:
+    """Before and after a fault that lasts for less than a tenth of the run, which has no capacity of its own."""
+    verdict, capacity = judged(queue(0.22, 1, 6600, SLOW.replace("until: 20s", "until: 11s")))
+    assert [(each.from_s, each.again[0][0]) for each in capacity.limits] == [(0.0, 11.0), (11.0, 0.0)]
+    assert "op/s from 0 s to 10.0 s and from 11.0 s to " in verdict_line(verdict)
+
+
+def test_a_fault_that_changes_no_capacity_leaves_that_of_the_whole_run() -> None:
+    verdict, capacity = judged(queue(0.22, 1, 6600, SLOW.replace("speed: 0.25", "speed: 0.999")))
+    assert [(each.from_s, each.until_s) for each in capacity.limits] == [WHOLE]
+    assert verdict.saturates_first is not None and verdict.saturates_first.from_s is None
+
+
+def test_hard_disks_have_the_queue_of_requests_that_begin_late() -> None:
+    """Trials in the stretch after a fault do: their rate counts from their first request, not from 0."""
+    spec = spec_of({**HDD, "workload": {**HDD["workload"], "duration": None, "operations": 2000, "rate": 60.0}}, "hdd")
+    trace = generate(spec.workload, 0)
+    late = at_times(trace, np.arange(len(trace)), trace.arrival_s + 100.0)
+    at_rest = at_times(trace, np.arange(len(trace)), 100.0 * trace.arrival_s)
+    early, later = (busy_s(*compile_spec(spec, each)) for each in (trace, late))
+    assert later == pytest.approx(early, rel=1e-3) and early < 0.9 * busy_s(*compile_spec(spec, at_rest))
 
 
 def test_requests_that_pile_up_for_a_time_are_no_overload_of_the_run() -> None:
