@@ -204,7 +204,7 @@ def _above(trials: _Trials, low: _Trial) -> tuple[_Trial, _Trial]:
 
 def _next_ops(low_ops: float, high: _Trial) -> float:
     """Return the next rate to try: near what is served in overload, unless requests obstruct each other there."""
-    near = (high.completed_ops * _NEARLY, high.completed_ops / _NEARLY)
+    near: tuple[float, ...] = (high.completed_ops * _NEARLY, high.completed_ops / _NEARLY)
     if high.full_pool is not None and high.full_pool.load > 1 / _NEARLY:  # of requests that hold tokens for longer
         near = (high.rate_ops / high.full_pool.load, *near)
     least_ops = max(low_ops, high.rate_ops / 2)
