@@ -64,7 +64,7 @@ def _at(subject: Subject, factor: float, most_ops: float) -> list[str]:
             continue  # hardly a request has ended
         served, lost = served_fraction(run), lost_fraction(run) - lost_fraction(subject.light)
         # Without the store's own work, which has its times, the capacity is the same for all loads.
-        known = None if subject.has_background else replace(subject.capacity, rate_ops=factor * most_ops)
+        known = None if subject.has_own_work else replace(subject.capacity, rate_ops=factor * most_ops)
         verdict = verdict_on_run(run, known) if known is not None else verdict_of_run(spec, run)
         assert verdict is not None
         bent = subject.capacity.bent
@@ -361,6 +361,8 @@ MOVES_WORK = (("hosts", "count"), ("drives", "count"), ("hosts", "drives"), ("ga
 coordinates a request, or a request has more of them. Only the rate at saturation is compared."""
 
 
+WITH_SETS = ("minio", "rustfs", "silo")
+"""Stores whose erasure sets are as wide as the number of drives allows."""
 GATEWAY_CORES = (("gateways", "count"), ("gateways", "cores"))
 """More of these are more cores of gateways."""
 
@@ -382,7 +384,7 @@ def is_compared(subject: Subject, path: tuple[str, str]) -> bool:
     has_few_places = (data.get("ring") or {}).get("part_power", 10) < 8
     keys = data["workload"].get("keys") or {}
     has_few_keys = isinstance(keys, dict) and keys.get("count", 1000) < 1000
-    is_wider = data["store"] == "minio" and (data.get("erasure") or {}).get("set_size") is None
+    is_wider = data["store"] in WITH_SETS and (data.get("erasure") or {}).get("set_size") is None
     goes_elsewhere = data.get("balance") == "single" or section is None
     return not (is_alone or has_few_places or has_few_keys or is_wider or goes_elsewhere)
 

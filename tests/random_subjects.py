@@ -54,6 +54,11 @@ class Subject:
         return pacing
 
     @cached_property
+    def has_own_work(self) -> bool:
+        """Whether the store has work of its own in an open loop without faults."""
+        return bool(self.compiled[1].background)
+
+    @cached_property
     def has_background(self) -> bool:
         """Whether the store has work of its own, also such as follows from its faults, perhaps after a short run."""
         if self.random.has_groups:
