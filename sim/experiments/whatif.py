@@ -21,6 +21,7 @@ from sim.replication.slo import UTILIZATION, ObjectiveVerdict, Slo, overall
 from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import CONFIDENCE, RATES, Differences, EngineWork, Figure, Interval
 from sim.verdict.extra_attempts import ExtraAttempts
+from sim.verdict.same_stations import needs_same
 from sim.verdict.verdict import LoadVerdict
 from traces.errors import InputError
 from traces.spec.spec_file import override
@@ -113,6 +114,8 @@ class SimulatedPoint:
         cost: None without prices.
         met: the probability that the objectives are met; None: values that are not known are not drawn.
         unsettled: why its runs are too short; empty if they are not, or if the store is overloaded.
+        no_gain: operations whose p99 hedges do not shorten beyond chance, compared with a base without them; with the
+            role of the stations that saturate first if all attempts of a request need the same ones, or else nothing.
     """
 
     set: dict[str, Any]
@@ -129,6 +132,7 @@ class SimulatedPoint:
     cost: float | None
     met: MetProbability | None
     unsettled: list[Unsettled] = field(default_factory=list)
+    no_gain: dict[str, str] = field(default_factory=dict)
 
     @property
     def overloaded(self) -> bool:
@@ -240,7 +244,11 @@ def whatif(
     rows = []
     for point, variant, result, jobs_of_point in zip(points, specs, results, drawn, strict=True):
         draws = {k: next(remaining) for k in jobs_of_point}
-        rows.append(_row(point, variant, result, experiment, measures, draws))
+        row = _row(point, variant, result, experiment, measures, draws)
+        is_alike = _apart_from_hedges(point) == _apart_from_hedges(points[base])
+        if is_alike and isinstance(row, SimulatedPoint) and not isinstance(variant, InputError):
+            row = replace(row, no_gain=_no_gain(row, variant, specs[base]))
+        rows.append(row)
     settings = experiment.settings
     return WhatIf(
         experiment.source,
@@ -408,6 +416,23 @@ def _row(
         else draws.probability([drawn.get(k) for k in range(draws.count)], experiment.slos, experiment.settings.seed),
         [] if result.overloaded else result.unsettled,
     )
+
+
+def _apart_from_hedges(point: Assignments) -> dict[str, str]:
+    return {path: value for path, value in point.items() if not path.startswith("client.hedge")}
+
+
+def _no_gain(row: SimulatedPoint, spec: Spec, base: Spec | InputError) -> dict[str, str]:
+    """Return the operations whose p99 hedges do not shorten, and the role that all attempts need (`SimulatedPoint`)."""
+    if row.extra is None or not row.extra.hedges or row.load is None or isinstance(base, InputError):
+        return {}
+    role, found = "" if row.load.saturates_first is None else row.load.saturates_first.role, {}
+    for op, of_op in row.difference.ops.items():
+        name = op.rpartition(".")[2]
+        hedged, before = (each.client.policy(name).second for each in (spec, base))
+        if hedged and not before and of_op.latency_s["p99"].high >= 0:
+            found[op] = role if role and needs_same(spec, op, role) else ""
+    return found
 
 
 def _value(text: str) -> Any:

@@ -192,12 +192,22 @@ def findings(result: WhatIf) -> list[str]:
     imprecise = sum(point.precise is False for point in points)
     if imprecise:
         sentences.append(f"{imprecise} did not reach the precision of ± {result.precision:.1%}.")
+    sentences += [line for point in points for line in _no_gain(point)]
     sentences += [
         f"{setting(point)} is not possible: {point.error}."
         for point in result.points
         if isinstance(point, InfeasiblePoint)
     ]
     return sentences
+
+
+def _no_gain(point: SimulatedPoint) -> list[str]:
+    """State which latencies hedges do not shorten, and why."""
+    return [
+        f"With {setting(point)}, hedges do not shorten the p99 of {op} beyond chance"
+        + (f": all attempts of a request need the same {role}." if role else ".")
+        for op, role in point.no_gain.items()
+    ]
 
 
 def _remedy(result: WhatIf) -> str:

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from cli.parse.vary import parse_variation
-from cli.tables.experiments.whatif import opening
+from cli.tables.experiments.whatif import findings, opening
 from models.store import load_spec
 from sim.experiments.sweep import Settings
 from sim.experiments.whatif import WhatIfExperiment, whatif
 from sim.simulate import simulate
+from sim.verdict.same_stations import needs_same
+from tests.paths import EXAMPLES
 from traces.spec.spec_file import load_mapping, override
 
 SIX = """
@@ -58,6 +60,27 @@ def test_more_tokens_make_longer_bursts(six):
     tails = [p99_ms(six, 0, HEDGED, f"client.hedge.budget_cap={cap}") for cap in (1, 10, 100)]
     assert tails == sorted(tails)
     assert tails[-1] > 2 * tails[1]
+
+
+def test_hedges_that_gain_nothing_are_named_with_the_queues_that_all_attempts_share():
+    """A request that another gateway sends again needs the same disks."""
+    changes = ["workload.operations=3000", "gateways.count=2", "workload.clients=40", "workload.mix={GET: 1}"]
+    data = override(load_mapping(EXAMPLES / "openio/three-hosts.yaml"), [*changes, "drives.preset=hdd-7k2"])
+    result = whatif(
+        WhatIfExperiment(data, "three", [parse_variation("client.hedge.after=none,p95")], [], settings=Settings())
+    )
+    assert result.simulated[1].no_gain == {"GET": "drive"}
+    (line,) = findings(result)
+    assert line == (
+        "With client.hedge.after=p95, hedges do not shorten the p99 of GET beyond chance: "
+        "all attempts of a request need the same drive."
+    )
+
+
+def test_an_attempt_at_another_gateway_needs_the_same_disks():
+    spec = load_spec(EXAMPLES / "openio/three-hosts.yaml", ["gateways.count=2"])
+    assert not needs_same(spec, "GET", "gateway cpu")
+    assert needs_same(spec, "GET", "drive")
 
 
 def test_what_hedges_cost_is_said_after_the_verdict(six):
