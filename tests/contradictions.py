@@ -73,6 +73,8 @@ def _at(subject: Subject, factor: float, most_ops: float) -> list[str]:
         is_served = served > limit and lost < _LOST
         if is_served and factor > 1 and operations == lengths[-1]:
             is_served = not (is_full(run, subject) or is_growing(run))
+        if factor < 1 and operations == lengths[-1] and served > _LEAST_SERVED and lost < _LOST:
+            is_served = is_served or not is_growing(run)  # long services leave a queue that comes and goes
         if is_served != (factor < 1):
             found.append(f"{served:.3f} of {factor:g} x {most_ops:.5g} op/s served, {lost:.1%} more fail than usually"
                          f" ({operations} requests)")  # fmt: skip
