@@ -22,6 +22,7 @@ from models.juicefs.sections import CHUNK_BYTES, TMP_FOLDERS
 from models.juicefs.slices import AT_READ, Compaction, Slice, compacted, is_due_at_write
 from models.juicefs.spec import JuiceFSSpec
 from models.shared.multipart import in_parts
+from models.shared.recent import Recent
 from traces.operations import COPY, FILE, OPS, S3, Op, rows_that
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
@@ -121,9 +122,13 @@ _CHANGES = frozenset({"PUT", "CREATE", "MKDIR", "UNLINK", "DELETE", "RENAME", "C
 _CHANGES_OF_FILES = frozenset({"SETATTR", "WRITE", "FSYNC", "CLOSE"})
 
 
+_KINDS = Recent[tuple[JuiceFSSpec, Trace], tuple[list[Kind], NDArray[np.int32]]](3)
+"""Kinds found last: what compiles a spec, or asks what it issues, has the same requests several times."""
+
+
 def kinds_of(spec: JuiceFSSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]]:
     """Return the kinds of the requests of a Trace, and the index of each row's, shape (rows,)."""
-    return _Files(spec, trace).kinds()
+    return _KINDS.of((spec, trace), lambda: _Files(spec, trace).kinds())
 
 
 def _exactly(sizes: NDArray[np.int64]) -> Callable[[int], int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -167,6 +168,14 @@ class Network:
         polled = {k for k in shut if self.stations[k].poll_s > 0 and self.stations[k].poll_limit < UNBOUNDED}
         counters = {k for k, s in enumerate(self.stations) if s.discipline.counts_commits}
         return frozenset(dead | polled | {k for k in counters if self.stations[k].repeat_limit < UNBOUNDED})
+
+    @cached_property
+    def attempts(self) -> tuple[int, ...]:
+        """How many attempts of each route may begin: where nothing fails, no retry does."""
+        limits = ((s.queue_limit, s.poll_limit, s.repeat_limit) for s in self.stations)
+        fails = bool(self.scenario) or any(limit < UNBOUNDED for of in limits for limit in of)
+        fails |= any(route.policy.timeout_s < math.inf for route in self.routes)
+        return tuple(r.policy.attempts if fails else 1 + r.policy.second for r in self.routes)
 
     @cached_property
     def has_sub_requests(self) -> bool:

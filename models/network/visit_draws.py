@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -15,7 +15,6 @@ from models.network.joined_table import take
 from models.network.network import Network
 from models.network.route import Chance, Route
 from models.network.station import Bound, Member
-from models.network.streams import Streams
 
 Rows = slice | NDArray[np.int64]
 Uniform = Callable[[int, Rows], NDArray[np.float64]]
@@ -45,7 +44,7 @@ class Visits:
     Attributes:
         first: index of each request's first visit, shape (n,).
         station: shape (visits,); below 0: bound at run time, see `bound_code`.
-        demand_s: shape (visits,); `PASSES_BY`: the request passes by.
+        demand_s: shape (visits,); `PASSES_BY`: the request passes by, or the attempt never begins (`Network.attempts`).
     """
 
     first: NDArray[np.int64]
@@ -92,23 +91,26 @@ def draw_visits(
         once = _stations(network, drawn, key_hash[rows])
         station[at].reshape(len(once), -1, len(drawn.visits))[:] = once[:, None, :]
         block = demand_s[at].reshape(-1, width)
-        for v, (visit, stream) in enumerate(
-            zip(drawn.visits * len(streams.visits), chain(*streams.visits), strict=True)
-        ):
+        drawn_streams = streams.visits[: network.attempts[k]]
+        block[:, len(drawn.visits) * len(drawn_streams) :] = PASSES_BY
+        for v, (visit, stream) in enumerate(zip(drawn.visits * len(drawn_streams), chain(*drawn_streams), strict=True)):
             always_s = visit.demand.always_s
             block[:, v] = visit.demand.draw_s(partial(uniform, stream, rows), sizes) if always_s is None else always_s
             if not visit.is_certain and visit.demand.occasion < 1:
                 block[block[:, v] == 0, v] = PASSES_BY
-        _pass_by(block, drawn, streams, rows, uniform)
+        if drawn.chances:
+            _pass_by(block, drawn, streams.chances[: len(drawn_streams)], rows, uniform)
     return Visits(first, station, demand_s)
 
 
-def _pass_by(block: NDArray[np.float64], route: Route, streams: Streams, rows: Rows, uniform: Uniform) -> None:
+def _pass_by(
+    block: NDArray[np.float64], route: Route, streams: Sequence[Sequence[int]], rows: Rows, uniform: Uniform
+) -> None:
     """Set the demands of visits that requests pass by, shape (requests, visits of all attempts), to `PASSES_BY`.
 
-    Each attempt decides for itself; a decision has a stream of its own.
+    Each attempt decides for itself; a decision has a stream of its own, `streams` of shape (attempts, decisions).
     """
-    for attempt, of_attempt in enumerate(streams.chances if route.chances else ()):
+    for attempt, of_attempt in enumerate(streams):
         made: dict[Chance, NDArray[np.bool_]] = {}
         for chance, stream in zip(route.chances, of_attempt, strict=True):
             own = uniform(stream, rows) < chance.probability

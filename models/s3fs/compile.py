@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from models.below.issued import UNROUTED, Issued
@@ -22,6 +23,7 @@ from models.network.route import Route, words
 from models.network.service_demand import ServiceDemand
 from models.network.station import Bound, Choice, Group, Member, Station
 from models.network.sub_requests import SubRequests
+from models.network.visit_draws import grouped
 from models.s3fs.mount import OPENING, Mount
 from models.s3fs.names import Names
 from models.s3fs.series import PAYLOAD, Call, Round, Series
@@ -50,13 +52,37 @@ from traces.trace import Trace
 OPERATIONS: frozenset[Op] = frozenset((*S3, *FILE))
 """The operations that a mount serves."""
 _DATA: tuple[Op, ...] = ("GET", "PUT", "COPY")
-_MOST_SERIES = 64  # of an operation; of more, some stand for others that move about as much
+_MOST_SERIES = 24  # of an operation; of more, some stand for others that move about as much
+_REQUEST_BYTES = 1 << 16  # moved bytes that count as much as a request
 _MOST_LOCKS = 509  # a prime number, as keys are told apart by their hashes
 
 _CONTENT = ("op", "bucket", "key", "size_bytes", "range_start_bytes", "range_bytes")
 """Columns of a Trace that series follow from."""
-_SERIES = Recent[tuple[object, ...], tuple[list[tuple[Op, Series]], NDArray[np.int32]]](3)
-"""Series made last: a spec is compiled several times with the same requests."""
+_Rows = tuple[list[tuple[Op, Series]], NDArray[np.int32]]
+"""Distinct series in order of appearance, and the index of each row's, shape (rows,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Issues:
+    """What the series of operations follow from; equal to one whose first rows are these.
+
+    Attributes:
+        settings: of the spec.
+        content: columns of the requests.
+    """
+
+    settings: tuple[object, ...]
+    content: pa.Table
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Issues) or self.settings != other.settings:
+            return False
+        rows = min(len(self.content), len(other.content))
+        return len(self.content) >= len(other.content) and self.content.slice(0, rows).equals(other.content)
+
+
+_SERIES = Recent[_Issues, _Rows](3)
+"""Series made last: a spec is compiled several times with the same requests, or fewer of them."""
 
 Nth = tuple[Call, int]
 """Equal requests, and how many of the same the series has before them."""
@@ -70,19 +96,26 @@ def series_of(spec: S3fsSpec, trace: Trace) -> tuple[list[tuple[Op, Series]], ND
     """
     # Times matter only if names expire, so that a workload at other rates has the same series.
     expires = len(trace) and float(trace.arrival_s.max()) >= spec.stat_cache.expire
-    content: object = trace if expires else trace.table.select(_CONTENT)
-    known = (spec.stat_cache, spec.protocol, spec.directory_entries, spec.mounts.count, spec.most_file_bytes, content)
-    return _SERIES.of(known, lambda: _series_of(spec, trace))
+    content = trace.table.select([*_CONTENT, "arrival_s"] if expires else _CONTENT)
+    settings = (spec.stat_cache, spec.protocol, spec.directory_entries, spec.mounts.count, spec.most_file_bytes)
+    ops = frozenset(OPS[op] for op in np.unique(trace.op).tolist())
+    has_opens = bool(ops & set(OPENING))
+    found, index = _SERIES.of(_Issues((*settings, has_opens), content), lambda: _series_of(spec, trace, has_opens))
+    index = index[: len(trace)]
+    counts = np.bincount(index)
+    kept = _fewer(found[: len(counts)], counts)
+    distinct = list(dict.fromkeys(kept))
+    place = {each: number for number, each in enumerate(distinct)}
+    return distinct, np.array([place[each] for each in kept], np.int32)[index] if len(index) else index
 
 
-def _series_of(spec: S3fsSpec, trace: Trace) -> tuple[list[tuple[Op, Series]], NDArray[np.int32]]:
+def _series_of(spec: S3fsSpec, trace: Trace, has_opens: bool) -> _Rows:
     if len(trace) and (largest := int(trace.size_bytes.max())) > spec.most_file_bytes:
         raise InputError(
             f"multipart_size: is {spec.multipart_size} B; a file of {largest} B has more than the 10,000 parts that S3 "
             f"allows; at least {-(-largest // 10_001)} B are needed"
         )
     ops, table = [OPS[op] for op in trace.op.tolist()], trace.table
-    has_opens = bool(set(ops) & set(OPENING))
     mounts = [
         Mount(Names(spec.stat_cache.entries, spec.stat_cache.expire), spec.protocol, spec.directory_entries, has_opens)
         for _ in range(spec.mounts.count)
@@ -98,23 +131,29 @@ def _series_of(spec: S3fsSpec, trace: Trace) -> tuple[list[tuple[Op, Series]], N
             zip(ops, names, *columns, trace.arrival_s.tolist(), strict=True)
         )
     ]
-    kept = _fewer(list(found))
-    distinct = list(dict.fromkeys(kept))
-    place = {each: number for number, each in enumerate(distinct)}
-    return distinct, np.array([place[each] for each in kept], np.int32)[index] if index else np.zeros(0, np.int32)
+    return list(found), np.array(index, np.int32)
 
 
-def _fewer(series: Sequence[tuple[Op, Series]]) -> list[tuple[Op, Series]]:
-    """Return for each series itself or, if an operation has many, one that moves about as many bytes."""
+def _fewer(series: Sequence[tuple[Op, Series]], counts: NDArray[np.int64]) -> list[tuple[Op, Series]]:
+    """Return for each series itself or, if an operation has many, one that moves about as many bytes.
+
+    Groups move about as many bytes in total, so those of large files are narrow; each has the one nearest to its mean.
+    `counts`: how often each series occurs.
+    """
     found, of_op = list(series), defaultdict[Op, list[int]](list)
     for number, (op, _) in enumerate(series):
         of_op[op].append(number)
     for numbers in of_op.values():
         if len(numbers) > _MOST_SERIES:
             numbers.sort(key=lambda number: _weight(series[number][1]))
-            for some in np.array_split(np.array(numbers), _MOST_SERIES):
-                for number in some.tolist():
-                    found[number] = series[int(some[len(some) // 2])]
+            weight = np.array([np.dot(_weight(series[number][1]), (1, _REQUEST_BYTES)) for number in numbers])
+            count = counts[numbers]
+            before = np.cumsum(weight * count) - weight * count / 2
+            for some in grouped((before / (weight * count).sum() * _MOST_SERIES).astype(np.int64), _MOST_SERIES):
+                if len(some):
+                    nearest = some[np.abs(weight[some] - np.average(weight[some], weights=count[some])).argmin()]
+                    for k in some.tolist():
+                        found[numbers[k]] = series[numbers[nearest]]
     return found
 
 

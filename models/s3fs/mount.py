@@ -175,15 +175,16 @@ class Mount:
         file.changed.add(first, end)
         written = self.protocol.stored(PAYLOAD, file.size_bytes)
         if not self.has_opens:
-            return written + self._flushed(name, file, closed=True)
+            whole = (first, end) == (0, file.size_bytes)
+            return written + self._flushed(name, file, closed=True, whole=whole)
         full = sum(end - first for first, end in file.changed.spans) >= self.protocol.dirty_bytes
         return written + (self._flushed(name, file, closed=False) if full else ())
 
-    def _flushed(self, name: str, file: _File, *, closed: bool) -> Series:
-        """What has changed is uploaded."""
+    def _flushed(self, name: str, file: _File, *, closed: bool, whole: bool = False) -> Series:
+        """What has changed is uploaded; `whole`: it is the payload of the operation."""
         found: Series = ()
         if file.changed.spans or file.new:
-            found = self._sent(name, file.changed, file.loaded, file.size_bytes, new=file.new)
+            found = self._sent(name, file.changed, file.loaded, file.size_bytes, new=file.new, whole=whole)
         file.uploaded(closed=closed)
         return found
 

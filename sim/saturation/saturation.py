@@ -40,6 +40,7 @@ _LEAST_ROWS, _MOST_ROWS = 2_000, 5_000
 _COMPILED = 50_000  # requests of a long trace of which these are
 _LEAST_FREE = 0.01  # fraction of a station's servers that background work leaves to requests at least
 _VISITS = 600_000  # of these requests in a closed loop, or with those of their sub-requests
+_FEWEST_ROWS, _MOST_VISITS = 200, 2_000_000  # where requests have so many visits that fewer of them are averaged over
 
 
 @dataclass(frozen=True)
@@ -236,7 +237,8 @@ class Mix:
 
 def _sampled(network: Network, requests: Requests) -> Requests:
     """Return the requests, or of many some, of each kind as many as its fraction of all."""
-    most = min(max(int(_VISITS / _visits(network, requests)), _LEAST_ROWS), _MOST_ROWS)
+    visits = _visits(network, requests)
+    most = min(max(int(_VISITS / visits), _LEAST_ROWS), _MOST_ROWS, max(int(_MOST_VISITS / visits), _FEWEST_ROWS))
     if len(requests) <= most:
         return requests
     rows = Kinds.of(network, requests).sample(most)

@@ -214,5 +214,33 @@ def test_series_depend_on_times_only_if_names_expire():
     spec = mounted("stat_cache.expire=100s")
     rows: list[Row] = [("STAT", "f", 4096, None, None)] * 2
     found = [series_of(spec, trace_of(rows, [0.0, at_s])) for at_s in (1.0, 99.0, 101.0)]
-    assert found[0] is found[1]
+    assert found[0][0] == found[1][0]
+    assert np.array_equal(found[0][1], found[1][1])
     assert [text_of(series[index[-1]][1], 0) for series, index in found[1:]] == ["", "HEAD"]
+
+
+def test_whole_files_of_any_size_that_are_written_are_one_series():
+    rows: list[Row] = [("WRITE", f"file{size}", size, None, None) for size in (MIB, 2 * MIB, 3 * MIB)]
+    series, index = series_of(mounted(), trace_of(rows))
+    assert (len(series), index.tolist()) == (1, [0, 0, 0])
+    assert str(2 * MIB) in text_of(series[0][1], 2 * MIB)
+
+
+def test_series_that_stand_for_others_move_as_many_bytes():
+    sizes = [number * number * 1000 for number in range(1, 301)]
+    rows: list[Row] = [("SETATTR", f"file{size}", size, None, None) for size in sizes]
+    series, index = series_of(mounted(), trace_of(rows))
+    copied = [sum(call.size_bytes for each in series[k][1] for call in each.calls) for k in index]
+    assert len(series) < 30
+    assert sum(copied) == pytest.approx(sum(sizes), rel=0.01)
+    assert max(copied) == pytest.approx(max(sizes), rel=0.1)
+
+
+def test_the_first_requests_of_a_trace_have_the_series_that_they_have_alone():
+    rows: list[Row] = [("READ", f"file{n % 5}", 300 * MIB, n * MIB, 4096) for n in range(40)]
+
+    def found(expire: str, count: int) -> list[object]:
+        series, index = series_of(mounted(f"stat_cache.expire={expire}"), trace_of(rows[:count]))
+        return [series[k] for k in index]
+
+    assert found("77s", 40)[:20] == found("77s", 20) == found("78s", 20)

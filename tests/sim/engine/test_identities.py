@@ -23,6 +23,7 @@ from models.network.route import Route, Visit, single
 from models.network.scenario import Action, ActionKind
 from models.network.service_demand import ServiceDemand
 from models.network.station import Station
+from models.network.visit_draws import PASSES_BY
 from models.store import compile_spec, load_spec
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import JITTER_STREAM, Outcome, Program
@@ -267,13 +268,30 @@ def test_routes_of_an_operation_have_common_random_numbers():
 def test_each_attempt_and_each_load_has_random_numbers_of_its_own():
     demand = ServiceDemand(constant=1.0, distribution=Exponential())
     get = Route("GET", (single(Visit(0, demand)),))
-    routes = dataclasses.replace(get, policy=Policy(retries=1, hedge_after_s=1.0)), get
+    routes = dataclasses.replace(get, policy=Policy(retries=1, hedge_after_s=1.0, timeout_s=9.0)), get
     network = Network((Station("cpu", "cpu", Discipline.FIFO),), routes)
     loads = [Background(name, 1, 100.0, 0.0, 1.0, poisson=False) for name in ("GET", "scrub")]
     of_requests = demands(network, poisson(100, 1.0, 0))
     values = np.concatenate([np.ravel(of_requests), *(draw_background(network, load, 5).demand_s for load in loads)])
     assert len(values) == (routes[0].policy.attempts + len(loads)) * 100
     assert len(np.unique(values)) == values.size
+
+
+def test_retries_are_drawn_only_where_an_attempt_may_fail():
+    demand = ServiceDemand(constant=1.0, distribution=Exponential())
+    stations = (Station("cpu", "cpu", Discipline.FIFO),)
+
+    def drawn(policy: Policy) -> np.ndarray:
+        network = Network(stations, (Route("GET", (single(Visit(0, demand)),), policy=policy),))
+        return np.stack(demands(network, poisson(100, 1.0, 0)))[:, :, 0]
+
+    never, may_fail = drawn(Policy(retries=2)), drawn(Policy(retries=2, timeout_s=9.0))
+    hedged = drawn(Policy(retries=2, hedge_after_s=1.0))
+    assert np.array_equal(never[:, 0], may_fail[:, 0])
+    assert (never[:, 1:] == PASSES_BY).all()
+    assert (may_fail > 0).all()
+    assert (hedged[:, :2] > 0).all()
+    assert (hedged[:, 2:] == PASSES_BY).all()
 
 
 def test_loads_of_a_network_have_different_names():
