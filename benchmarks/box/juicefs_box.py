@@ -186,6 +186,10 @@ def store_cpu(runs: Mapping[str, Run]) -> dict[str, float]:
             took_ms.append(max(median_ms(run, op) - median_ms(without, op), 0.05))
         found[f"below.hosts.cpu.{op}.constant"] = took_ms[0] / 1e3
         found[f"below.hosts.cpu.{op}.per_byte"] = max(took_ms[1] - took_ms[0], 0.0) / 1e3 / SIZES[1]
+    if (run := runs.get(light_name("DELETE", SIZES[0]))) is not None:
+        assert run.trace is not None
+        without = simulate(with_values({"below.hosts.cpu.DELETE": 0.0}, below=True), run.trace, seed=1)
+        found["below.hosts.cpu.DELETE"] = max(median_ms(run, "DELETE") - median_ms(without, "DELETE"), 0.05) / 1e3
     return found
 
 

@@ -4,7 +4,7 @@
 
 Starts a MinIO of one drive with known drive and links (examples/lab/hdd.yaml), and an s3fs on it. Each cell is a trace
 in a closed loop, replayed on the mount and simulated with examples/s3fs/box.yaml. Fitted are only the CPU times of
-MinIO, to single PUTs and GETs without s3fs. Needs what a box needs, and root.
+MinIO, to single PUTs, GETs and DELETEs without s3fs. Needs what a box needs, and root.
 """
 
 from __future__ import annotations
@@ -85,10 +85,9 @@ def measure(fraction: float, folder: Path) -> None:
     shape = read_shape(ROOT / "examples/lab/hdd.yaml")
     try:
         store = lab.up("minio", shape=shape)
-        for op in ("GET", "PUT"):
-            for size in SIZES:
-                requests = light(op, size, max(4, round(LIGHT_REQUESTS * fraction)))
-                replay(requests, store.target, Options()).write(folder / light_name(op, size))
+        for op, size in (*((op, size) for op in ("GET", "PUT") for size in SIZES), ("DELETE", SIZES[0])):
+            requests = light(op, size, max(4, round(LIGHT_REQUESTS * fraction)))
+            replay(requests, store.target, Options()).write(folder / light_name(op, size))
         fs = lifecycle.up("s3fs", store, FileSystemForm())
         for cell in cells(fraction):
             run = replay(cell.trace, fs.target_on(store), Options(data_path=MOUNT, verify=0.1, timeout_s=300.0))

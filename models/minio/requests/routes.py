@@ -404,7 +404,7 @@ class Builder(Accesses):
 
     def _before_response(self) -> ServiceDemand:
         """Return the coordinator's work that a request waits for, without streamed bytes."""
-        demand = self.hosts.cpu_demand(self.op, self.kind.inline)
+        demand = self.hosts.cpu_demand(self.op, self.kind.inline, self.kind.absent)
         return (demand.without_bytes if self.streamed else demand).scaled(1 - self.hosts.after_response)
 
     def _stream(self, later: Branches) -> Stages:
@@ -423,7 +423,8 @@ class Builder(Accesses):
 
     def _respond(self) -> Stages:
         """The way back, and the work that follows."""
-        demand, is_proxied = self.hosts.cpu_demand(self.op, self.kind.inline), self.spec.balance == "proxy"
+        demand = self.hosts.cpu_demand(self.op, self.kind.inline, self.kind.absent)
+        is_proxied = self.spec.balance == "proxy"
         later = (demand.without_bytes if self.streamed else demand).scaled(self.hosts.after_response)
         after = detached(self.stations.latency, [self._work(later)] if later.takes_time else [])
         unlocked = self._unlock() if self.op != "LIST" else ()

@@ -173,6 +173,9 @@ class Hosts(PresetSection):
     inline_cpu: dict[Literal["GET", "PUT"], Demand] = Field(
         {}, description="CPU time of the server if the object is stored inside xl.meta; absent: as in `cpu`."
     )
+    missing_cpu: dict[Literal["HEAD", "LIST"], Demand] = Field(
+        {}, description="CPU time of the server if nothing has the name or prefix; absent: as in `cpu`."
+    )
     after_commit: Annotated[
         Fraction, Fit(0.02, 0.9), Basis("assumed: the Runs of examples/recorded leave 0.04 to 0.9 open")
     ] = Field(
@@ -231,8 +234,10 @@ class Hosts(PresetSection):
         common = {"cores": self.cores.count, "core_speed": 1.0, "nic": self.nic, "drive_speed": 1.0}
         return figures(self.groups, self.count, field, common[field])
 
-    def cpu_demand(self, op: Op, inline: bool) -> ServiceDemand:
-        """Return the server CPU demand of an operation."""
+    def cpu_demand(self, op: Op, inline: bool, missing: bool = False) -> ServiceDemand:
+        """Return the server CPU demand of an operation; `missing`: on what does not exist."""
+        if missing and (op == "HEAD" or op == "LIST") and op in self.missing_cpu:
+            return self.at_speed(self.missing_cpu[op])
         if inline and (op == "GET" or op == "PUT") and op in self.inline_cpu:
             return self.at_speed(self.inline_cpu[op])
         return self.at_speed(self.cpu.get(op, NOTHING))

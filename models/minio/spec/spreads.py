@@ -10,6 +10,7 @@ from models.spec.spreads import CPU_TIMES, DRIVE_TIMES, DURABLE_WRITES
 SPREADS: Mapping[str, Spread] = {
     "hosts.cpu": CPU_TIMES,
     "hosts.inline_cpu": CPU_TIMES,
+    "hosts.missing_cpu": CPU_TIMES,
     "hosts.entry_cpu": CPU_TIMES,
     "hosts.entry_read_cpu": CPU_TIMES,
     "hosts.cpu_caches.cold_penalty": Spread(0.3, 2, "assumed: fitted to one machine, whose caches other work shares"),

@@ -28,8 +28,11 @@ from traces.trace import Trace
 _FREE = {"nic": 0, "cpu": {"GET": 0, "PUT": 0, "HEAD": 0, "LIST": 0}, "internode": {"latency": 0}}
 
 
-def took_s(op: str, size: int, hosts: int = 1, drives: int = 1, absent: bool = False, **columns) -> float:
-    spec = cluster(hosts, drives, hosts=_FREE, drives={"direct": True}, network={"latency": 0})
+def took_s(
+    op: str, size: int, hosts: int = 1, drives: int = 1, absent: bool = False, missing_cpu=(), **columns
+) -> float:
+    host = _FREE | {"missing_cpu": dict(missing_cpu)}
+    spec = cluster(hosts, drives, hosts=host, drives={"direct": True}, network={"latency": 0})
     trace = trace_of([op], ["k"], size_bytes=size, **columns)
     if absent:
         trace = Trace(with_absent(trace.table, np.array([True])), trace.pacing)
@@ -83,3 +86,10 @@ def test_what_does_not_exist_is_not_read():
     assert took_s("LIST", 0, absent=True) == 0
     assert took_s("HEAD", 0) == pytest.approx(META_READ_S)
     assert took_s("LIST", 0) > 1000 * READ_S
+
+
+@pytest.mark.parametrize("op", ["HEAD", "LIST"])
+def test_what_does_not_exist_has_its_own_cpu_demand(op):
+    own = {op: "3ms"}
+    assert took_s(op, 0, absent=True, missing_cpu=own) == pytest.approx(3e-3)
+    assert took_s(op, 0, missing_cpu=own) == took_s(op, 0)
