@@ -12,13 +12,14 @@ from dataclasses import replace
 from models.store import Spec, store_of
 from traces.metrics.series import Histogram
 from traces.workload.workload import Workload
-from validate.metrics.measured import Measured
+from validate.metrics.measured import Measured, OpMeasured
 from validate.metrics.workload import workload_fields
 from validate.reference.figures import ALL
 
 _QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 _LEAST_BEYOND = 10
 _CPU_ERROR = 0.03  # of a CPU time: processes also do other work than requests; assumed
+_MOST_DEVIATION = 0.5  # of a mean time, as a fraction: that of few samples of requests in flight tells nothing
 _MOST_REQUESTS = 20_000  # of a row's simulation
 _LONGEST_S = 600
 
@@ -31,10 +32,15 @@ def target_rows(parts: Sequence[Measured], whole: Measured, spec: Spec) -> list[
     Sizes are those of the whole window: counters of requests and of bytes are not read at the same instant, which
     matters in a short part.
 
+    A mean time is that of each part if all of them have one: parts without a request in flight when they were sampled
+    have none, so those that have one are slow ones. Otherwise it is that of the whole window.
+
     Figures of the server are those of stores whose model defines its part of a latency; of others, the time at the
     server stands for the latency.
     """
     has_server = store_of(spec).server_part is not None
+    mean = "server_mean_ms" if has_server else "latency_mean_ms"
+    in_parts = {op for op in whole.ops if all(op in part.ops and _has_mean(part.ops[op]) for part in parts)}
     rows = []
     for number, part in enumerate(parts, 1):
         sizes = {op: each.bytes_each for op, each in whole.ops.items()}
@@ -43,8 +49,7 @@ def target_rows(parts: Sequence[Measured], whole: Measured, spec: Spec) -> list[
         about = {"table": f"metrics {number}", "workload": _workload(part, spec.workload)}
         for op, each in part.ops.items():
             figures: Row = {}
-            if each.latency_s is not None:
-                mean = "server_mean_ms" if has_server else "latency_mean_ms"
+            if each.latency_s is not None and op in in_parts:
                 figures |= _with_deviation(mean, 1e3 * each.latency_s.value, 1e3 * each.latency_s.sd)
             if each.first_byte is not None and has_server:
                 figures |= dict(_quantiles(each.first_byte))
@@ -53,7 +58,18 @@ def target_rows(parts: Sequence[Measured], whole: Measured, spec: Spec) -> list[
         if part.cpu_cores and store_of(spec).cpu is not None and has_server:
             each_ms = 1e3 * part.cpu_cores / part.total_ops
             rows.append({**about, "op": ALL, **_with_deviation("server_cpu_ms", each_ms, _CPU_ERROR * each_ms)})
+    about = {"table": "metrics", "workload": _workload(whole, spec.workload)}
+    for op, each in whole.ops.items():
+        if op not in in_parts and each.latency_s is not None and _has_mean(each):
+            found = _with_deviation(mean, 1e3 * each.latency_s.value, 1e3 * each.latency_s.sd)
+            rows.append({**about, "op": op, **found})
     return rows
+
+
+def _has_mean(figures: OpMeasured) -> bool:
+    """Return whether the mean time of an operation is known well enough."""
+    found = figures.latency_s
+    return found is not None and found.sd <= _MOST_DEVIATION * found.value
 
 
 def _with_deviation(name: str, value: float, sd: float) -> Row:

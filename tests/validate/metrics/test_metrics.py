@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from cli.tables.measured.metrics import inner_grid
 from models.site.hardware.host_metrics import hosts
+from models.site.metrics import Estimate
 from models.store import load_spec, spec_of, store_named
 from tests.paths import EXAMPLES
 from traces.errors import InputError
@@ -214,6 +216,29 @@ def test_a_quantile_in_the_first_or_the_last_bin_is_no_target():
     series = [counter("minio_s3_requests_total", 100, api="getobject"), *buckets]
     found = measured(Metrics.of(series), MINIO, HostChoice(), 1)
     assert target_rows([found], found, load_spec(EXAMPLES / "minio.yaml")) == []
+
+
+def test_a_mean_time_that_only_slow_parts_have_is_that_of_the_window():
+    spec = load_spec(EXAMPLES / "minio-erasure-set.yaml")
+    metrics = of_minio(3)
+    all_of_it = whole(metrics)
+    parts = [whole(part, 1) for part in metrics.parts(2)]
+
+    def with_put(found: Measured, mean: Estimate | None) -> Measured:
+        return replace(found, ops={**found.ops, "PUT": replace(found.ops["PUT"], latency_s=mean)})
+
+    def means(parts: list[Measured], whole: Measured) -> list[tuple[str, str]]:
+        rows = target_rows(parts, whole, spec)
+        return [(row["table"], row["server_mean_ms"]) for row in rows if row["op"] == "PUT" and "server_mean_ms" in row]
+
+    sure = [with_put(part, Estimate(0.002, 0.0002)) for part in parts]
+    total = with_put(all_of_it, Estimate(0.0015, 0.0003))
+    assert means(sure, total) == [("metrics 1", "2"), ("metrics 2", "2")]
+    some = [with_put(parts[0], None), with_put(parts[1], Estimate(0.006, 0.001))]
+    assert means(some, total) == [("metrics", "1.5")]
+    few = [with_put(part, Estimate(0.006, 0.006)) for part in parts]
+    assert means(few, total) == [("metrics", "1.5")]
+    assert means(few, with_put(all_of_it, Estimate(0.006, 0.006))) == []
 
 
 def test_a_forecast_of_its_own_metrics_agrees():
