@@ -18,7 +18,7 @@ PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 # alone.
 WAITING := -n 4 --dist loadfile --no-loadscope-reorder
 # What uses most of the dependencies, in some minutes.
-LOWEST := tests/test_api.py tests/traces tests/cli/pages tests/cli/explore tests/cli/tables tests/cli/commands tests/sim/engine tests/models/test_field_notes.py
+LOWEST := tests/test_api.py tests/cli/pages tests/cli/explore tests/traces/test_run.py tests/models/test_field_notes.py tests/cli/commands/test_simulate.py
 CLOCKED := tests/validate tests/traces/logs tests/test_benchmarks.py tests/test_readme.py
 
 # Tests start many processes, each of which would compile all modules again.
@@ -51,12 +51,12 @@ lint: .venv/ready
 	$(BIN)/mypy
 	$(BUILD) strict -o out/kernel/strict.so
 
-# In an environment of their own. The results of the two engines are compared, too.
+# In an environment of their own.
 lowest: .venv/ready
 	$(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock uv
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python out/lowest
 	TAILCAST_NO_KERNEL=1 $(BIN)/uv pip install --quiet --python out/lowest/bin/python --resolution lowest-direct -e '.[dev]'
-	out/lowest/bin/python -m pytest -q -p no:cacheprovider -m "not clock and not readme" $(LOWEST)
+	out/lowest/bin/python -m pytest -q -p no:cacheprovider -m "not clock and not readme" $(PARALLEL) $(LOWEST)
 
 lock: .venv/ready
 	$(BIN)/pip install --quiet --disable-pip-version-check -c requirements.lock uv
