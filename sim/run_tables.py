@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -125,7 +126,9 @@ class CriticalPaths:
         waiting_s = np.column_stack([path_s[:, 0], path_s[:, 1::2]])
         service_s = np.column_stack([np.zeros(len(path_s)), path_s[:, 2::2]])
         row, role = np.nonzero((waiting_s > 0) | (service_s > 0))
-        found = row + self._ended, role.astype(np.int32), waiting_s[row, role], service_s[row, role]
+        found: list[NDArray[Any]] = [
+            row + self._ended, role.astype(np.int32), waiting_s[row, role], service_s[row, role]
+        ]  # fmt: skip
         for column, values in zip(self._columns, found, strict=True):
             column.append(values)
         self._ended += len(path_s)
