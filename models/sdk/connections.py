@@ -14,6 +14,7 @@ from models.network.route import Route, Visit, single
 from models.network.service_demand import NOTHING
 from models.network.station import Station
 from models.network.sub_requests import RouteChoice
+from traces.operations import ops_that
 from traces.trace import Trace
 
 ROLE = "client connections"
@@ -49,7 +50,7 @@ def with_connections(network: Network, requests: Requests, client: Any, trace: T
 
 def _requests_of(route: Route, number: int, is_multipart: bool) -> set[int]:
     """Return the routes of what a client sends for a request: that of the request, or those of its upload's parts."""
-    if not is_multipart or route.operation != "PUT" or not route.starts:
+    if not is_multipart or route.operation not in ops_that("creates") or not route.starts:
         return {number}
     started = [each.route for _, each in route.starts]
     of_choices = {

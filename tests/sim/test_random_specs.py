@@ -22,8 +22,8 @@ from tests.random_subjects import Subject
 from traces.workload.generate import generate
 
 COUNT = int(os.environ.get("TAILCAST_SPECS", 3_000 if NIGHTLY else 200))
-LONG = (80, 117)
-"""Seeds of s3fs, whose sub-requests take minutes."""
+LONG = (28, 80, 88, 117, 139, 147)
+"""Seeds whose trials take long: those of s3fs minutes, the others 20 to 60 s."""
 SEEDS = range(COUNT + (not NIGHTLY) * sum(seed < COUNT for seed in LONG))
 NAMES = tuple(PROPERTIES)
 MOST_UNKNOWN = 0.05
@@ -32,7 +32,7 @@ MOST_EXCLUDED = 0.05
 """Greatest fraction of the specs that a property excludes by a named condition."""
 
 
-_nightly = pytest.mark.nightly("they take minutes; files of JuiceFS have the same kinds of requests and caches")
+_nightly = pytest.mark.nightly("they take as long as all others; others have the same kinds of requests and caches")
 
 
 @lru_cache(maxsize=200)

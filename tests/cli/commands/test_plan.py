@@ -123,7 +123,7 @@ SHARDS = {
     "buckets": {"shards": 11, "resharding": {"dynamic": False}},
     "stored": {"objects": 1e8},
 }
-FILLING = {"months": 10, "objects": {"now": 1e8, "per_month": 1e7}}
+FILLING = {"months": 4, "objects": {"now": 1e8, "per_month": 1e7}}
 
 
 def test_sentences_of_a_plan_do_not_contradict_each_other(capsys, tmp_path):
@@ -135,7 +135,7 @@ def test_sentences_of_a_plan_do_not_contradict_each_other(capsys, tmp_path):
     assert code == 0
     first, *_ = text.splitlines()
     assert first.startswith(
-        "index shards comes first, in month 0 at 1.1 M objects: set buckets.shards to at least 2,000. Unchanged, the "
+        "index shards comes first, in month 0 at 1.1 M objects: set buckets.shards to at least 1,400. Unchanged, the "
         "store is neither full nor overloaded within the period, with warnings: index shards from month 0"
     )
     assert "healthy" not in text

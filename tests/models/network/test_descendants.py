@@ -24,7 +24,9 @@ from traces.workload.distributions import Exponential
 
 RANDOM = ServiceDemand(constant=1.0, distribution=Exponential())
 LEAF = Route("leaf", (single(Visit(0, RANDOM), Visit(0, RANDOM)),))
-MIDDLE = Route("middle", (single(Visit(0, RANDOM, starts=SubRequests(2, chunk_bytes=2))),), policy=Policy(retries=1))
+MIDDLE = Route(
+    "middle", (single(Visit(0, RANDOM, starts=SubRequests(2, chunk_bytes=2))),), policy=Policy(retries=1, timeout_s=1e9)
+)
 ALL = Route(
     "all", (single(Visit(0, RANDOM, starts=SubRequests(1, chunk_bytes=4), chance=Chance(0.5)), Visit(0, RANDOM)),)
 )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from models.shared.links import payload_fraction
 from models.store import compile_spec, load_spec, spec_of
 from sim.analysis.bounds import bounds
 from sim.analysis.overload import slow_parts
@@ -31,7 +32,7 @@ def test_a_narrow_network_is_named():
     data = override(OPEN, ["workload.rate=500", "network.bandwidth=1Gbit/s", "workload.object_size=1MiB"])
     (down,) = slow_parts(spec_of(data, "spec"))  # the other direction is free: GETs only
     assert (down.part, down.stations) == ("network down", 1)
-    assert down.max_ops == pytest.approx(125e6 / 2**20)
+    assert down.max_ops == pytest.approx(payload_fraction(1500) * 125e6 / 2**20)
 
 
 def test_nothing_is_too_slow_below_saturation_or_in_a_closed_loop():

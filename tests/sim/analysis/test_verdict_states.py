@@ -92,8 +92,8 @@ def test_a_dead_host_is_no_capacity():
     changes = HOST_DOWN, "balance=proxy", "workload.rate=8000/s", "workload.duration=0.5s"
     verdict, _, _, _ = judged(SIX, *changes)
     assert verdict.errors == 0
-    # 10,430 if it served requests; long runs serve 8,500 op/s, and not 9,000.
-    assert verdict.saturates_first.capacity_ops == pytest.approx(8_690, rel=0.03)
+    # 9,820 if it served requests.
+    assert verdict.saturates_first.capacity_ops == pytest.approx(8_180, rel=0.03)
     assert verdict.saturates_first.from_s is None
     assert verdict.status in ("near saturation", "overloaded")
 

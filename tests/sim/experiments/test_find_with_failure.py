@@ -31,6 +31,7 @@ _SMALL = [
     "workload.rate=100/s",
     "workload.duration=2s",
     "hosts.nic=1Gbit/s",
+    "network.payload_fraction=100%",
     "hosts.racks=3",
 ]  # so the links saturate first
 _PROXY = ["balance=proxy", "proxy.cpu=0s"]

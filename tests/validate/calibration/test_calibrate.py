@@ -109,8 +109,9 @@ def test_intervals_cover_the_truth_as_often_as_they_claim():
 def test_parameters_that_are_not_identifiable_are_named():
     """Of one size, a time per byte is as good as a constant."""
     pair = [Parameter("hosts.cpu.GET.constant", 1e-5, 1e-1), Parameter("hosts.cpu.GET.per_byte", 1e-11, 1e-5)]
-    both = [("run", measured(1, 3, "workload.object_size=100KiB", truth={"hosts.cpu.GET.per_byte": 1.2e-9}))]
-    found = calibrate(SPEC, both, pair)
+    both = [("run", measured(1, 3, "workload.object_size=100KiB", truth={"hosts.cpu.GET.per_byte": 1.2e-8}))]
+    as_long = with_values(SPEC, {"hosts.cpu.GET.constant": 1e-3, "hosts.cpu.GET.per_byte": 1e-8})
+    found = calibrate(as_long, both, pair)
     assert not all(e.identified for e in found.parameters.values())
     assert found.together == (("hosts.cpu.GET.constant", "hosts.cpu.GET.per_byte"),)
     assert sum(text.startswith("All objects have about 100 KiB") for text in found.notes) == 1
