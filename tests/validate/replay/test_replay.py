@@ -395,7 +395,7 @@ def test_policies_come_from_a_spec_too(stub: Stub, tmp_path: Path, capsys: pytes
     for wrong, said in (
         ("workload.clients=3", "--set workload: a replay takes client policies only"),
         ("client.hedge.after=soon", "--set: client.hedge.after: 'soon'"),
-        ("client.cores=3", "--set: client.cores: unknown field; allowed are sdk, timeout, retry, hedge"),
+        ("client.cores=3", "--set: client.cores: unknown field; allowed are sdk, timeout, connections, retry, hedge"),
     ):
         assert cli(*command, "--set", wrong) == 2
         assert said in capsys.readouterr().err
