@@ -329,6 +329,9 @@ def _place(name: str) -> str:
 
 def _policies(spec: Path | None, assignments: list[str]) -> ClientPolicies:
     """Return the client policies of a spec, or those of `assignments` without a spec."""
+    if any(assignment.partition("=")[0] == "client.connections" for assignment in assignments):
+        raise InputError("--set client.connections: a replay has a connection for each request in flight, which "
+                         "--max-in-flight limits")  # fmt: skip
     if spec is not None:
         client = load_spec(spec, assignments).client
         return ClientPolicies(**{name: getattr(client, name) for name in ClientPolicies.model_fields})

@@ -394,6 +394,7 @@ def test_policies_come_from_a_spec_too(stub: Stub, tmp_path: Path, capsys: pytes
     assert info["client_policies"]["hedge"]["after"] == "p99" and info["timeout_s"] == 2.0
     for wrong, said in (
         ("workload.clients=3", "--set workload: a replay takes client policies only"),
+        ("client.connections=4", "--set client.connections: a replay has a connection for each request in flight"),
         ("client.hedge.after=soon", "--set: client.hedge.after: 'soon'"),
         ("client.cores=3", "--set: client.cores: unknown field; allowed are sdk, timeout, connections, retry, hedge"),
     ):
