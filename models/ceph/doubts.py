@@ -9,10 +9,9 @@ import numpy as np
 
 from models.capabilities import Doubt, ObjectLimits
 from models.ceph.cluster.placement_rows import PlacementRows
-from models.ceph.demands.cost_functions import CostFunctions
+from models.ceph.demands.cost_functions import CostFunctions, pgs_of_osds
 from models.ceph.demands.state import FULL_FRACTIONS
 from models.ceph.mechanisms.bucket_index import OBJECTS_PER_SHARD
-from models.ceph.mechanisms.crush import NO_OSD
 from models.ceph.spec.object_size import first_object_bytes
 from models.ceph.spec.spec import CephSpec
 
@@ -51,11 +50,7 @@ def doubts(spec: CephSpec) -> Iterator[Doubt]:
     yield from _overfull_db(spec)
     if spec.access.via_gateways:
         yield from _index_shards(spec)
-    fullest = CostFunctions(spec, first_object_bytes(spec)).fullest
-    fill, whose = fullest.state.fill_fraction, f" of group {fullest.group}" if fullest.group else ""
-    if reached := _reached(fill):
-        yield Doubt("stored.objects", f"fills OSDs{whose} to {fill:.0%}: {reached}")
-    elif fill > _MAY_BE_FULL or spec.pools.osd_pgs:
+    if spec.pools.osd_pgs or CostFunctions(spec, first_object_bytes(spec)).fullest.state.fill_fraction > _MAY_BE_FULL:
         yield from _fullest_osd(spec)
     if spec.stored.working_set is not None and spec.stored.working_set > spec.stored.objects > 0:
         text = f"{spec.stored.working_set:,.0f} are more than the {spec.stored.objects:,.0f} objects that are stored"
@@ -69,15 +64,13 @@ def _reached(fill: float) -> str:
 
 def _fullest_osd(spec: CephSpec) -> Iterator[Doubt]:
     """Yield the OSD that is the fullest by its number of placement groups, if it reaches a limit."""
-    placed, layout = PlacementRows(spec).data(), spec.layout
-    of_osd = np.bincount(placed[placed != NO_OSD], minlength=layout.data_osds)
-    group = layout.group_of_osd[: layout.data_osds]
-    mean = np.array([of_osd[group == number].mean() for number in range(len(layout.groups))])
-    costs = CostFunctions(spec, first_object_bytes(spec)).of_groups
-    fills = np.array([each.state.fill_fraction for each in costs])[group] * of_osd / np.maximum(mean[group], 1e-9)
-    osd = int(fills.argmax())
-    if reached := _reached(float(fills[osd])):
-        text = f"fills osd {osd}, which has {of_osd[osd]} placement groups, to {fills[osd]:.0%}: {reached}"
+    costs, layout = CostFunctions(spec, first_object_bytes(spec)).of_groups, spec.layout
+    fills = [each.state.fill_fraction * each.imbalance for each in costs]
+    group, fill = int(np.argmax(fills)), max(fills)
+    if reached := _reached(fill):
+        of_osd = pgs_of_osds(PlacementRows(spec).data(), layout)
+        osd = int(np.where(layout.group_of_osd[: layout.data_osds] == group, of_osd, -1).argmax())
+        text = f"fills osd {osd}, which has {of_osd[osd]} placement groups, to {fill:.0%}: {reached}"
         yield Doubt("stored.objects", text)
 
 

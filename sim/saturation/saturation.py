@@ -40,7 +40,7 @@ _LEAST_ROWS, _MOST_ROWS = 2_000, 5_000
 _COMPILED = 50_000  # requests of a long trace of which these are
 _LEAST_FREE = 0.01  # fraction of a station's servers that background work leaves to requests at least
 _VISITS = 600_000  # of these requests in a closed loop, or with those of their sub-requests
-_FEWEST_ROWS, _MOST_VISITS = 200, 2_000_000  # where requests have so many visits that fewer of them are averaged over
+_FEWEST_ROWS, _MOST_VISITS = 200, 2_000_000  # of the averaged requests, where each has very many visits
 
 
 @dataclass(frozen=True)

@@ -59,13 +59,20 @@ class DeviceAccess:
     on: Literal["drive", "db"] = "drive"
 
 
+def pgs_of_osds(placed: NDArray[np.int32], layout: Layout) -> NDArray[np.int64]:
+    """Return the number of placement groups on each OSD with data, shape (data_osds,).
+
+    `placed`: OSDs of placement groups, of any shape.
+    """
+    return np.bincount(placed[placed != NO_OSD], minlength=layout.data_osds)[: layout.data_osds]
+
+
 def most_over_mean(placed: NDArray[np.int32], layout: Layout) -> list[float]:
     """Return the placement groups of the fullest OSD of each group of hosts over those of its mean OSD; at least 1.
 
     `placed`: OSDs of placement groups, of any shape.
     """
-    of_osd = np.bincount(placed[placed != NO_OSD], minlength=layout.data_osds)[: layout.data_osds]
-    group = layout.group_of_osd[: layout.data_osds]
+    of_osd, group = pgs_of_osds(placed, layout), layout.group_of_osd[: layout.data_osds]
     each = [of_osd[group == number] for number in range(len(layout.groups))]
     return [float(counts.max() / counts.mean()) if counts.any() else 1.0 for counts in each]
 
