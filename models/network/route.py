@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -128,6 +129,11 @@ def single(*visits: Visit, delivers: bool = False) -> Stage:
 def words(*parts: str) -> str:
     """Return the parts that are not empty, with spaces between them."""
     return " ".join(filter(None, parts))
+
+
+def kind_of(name: str) -> str:
+    """Return the name of a route without the numbers at its end, which only distinguish similar ones."""
+    return re.sub(r"( \d+)+$", "", name)
 
 
 @dataclass(frozen=True)

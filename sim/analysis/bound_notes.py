@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from models.network.network import Network
 from models.network.retry_policy import Policy
-from models.network.route import Route
+from models.network.route import Route, kind_of
 from models.network.scenario import ActionKind
 from models.network.station import NOWHERE, Bound, Choice
 from sim.demands.certainty import is_hedged, may_fail, may_refuse
@@ -69,7 +69,7 @@ def notes(
 
 
 def _names(routes: Iterable[Route]) -> str:
-    return ", ".join(route.name for route in routes)
+    return ", ".join(dict.fromkeys(kind_of(route.name) for route in routes))
 
 
 def _on_groups(network: Network, routes: Sequence[Route]) -> Iterator[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 
 from cli.tables.forecast.runs import between, load, servers, shown
 from cli.tables.forecast.verdict import bounds_line
 from cli.tables.grid import Grid
 from cli.words import number, seconds
-from sim.analysis.bounds_result import Bounds, Unavailable
+from models.network.route import kind_of
+from sim.analysis.bounds_result import Bounds, RouteBounds, Unavailable
 
 
 def bounds_shown(result: Bounds, has_faults: bool) -> list[str | Grid]:
@@ -63,17 +65,27 @@ def _demands_grid(result: Bounds) -> Grid:
 
 
 def _routes_grid(result: Bounds) -> Grid:
+    """Return a row for each kind of request, of which there may be several routes, with the mean of their demands."""
     means = [] if isinstance(result.exact, Unavailable) else result.exact.routes
-    exact = [seconds(route.response_s) for route in means]  # of the same routes
-    rows = [
-        [
-            route.name,
-            f"{route.fraction * 100:.1f}%",
-            ", ".join(f"{role} {seconds(demand_s)}" for role, demand_s in route.demand_s.items() if demand_s),
-            seconds(route.response_s.low),
-            *exact[number : number + 1],
+    exact_s = {route.name: route.response_s for route in means}
+    kinds: dict[str, list[RouteBounds]] = {}
+    for route in result.routes:
+        kinds.setdefault(kind_of(route.name), []).append(route)
+    rows = []
+    for kind, routes in kinds.items():
+        count, fraction = len(routes), sum(route.fraction for route in routes)
+        demand_s: Counter[str] = Counter()
+        for route in routes:
+            demand_s.update({role: route.fraction / fraction * each_s for role, each_s in route.demand_s.items()})
+        least_s = [route.response_s.low for route in routes if route.response_s.low is not None]
+        row = [
+            routes[0].name if count == 1 else f"{kind} ({count} routes)",
+            f"{fraction * 100:.1f}%",
+            ", ".join(f"{role} {seconds(each_s)}" for role, each_s in demand_s.most_common() if each_s),
+            seconds(min(least_s, default=None)),
         ]
-        for number, route in enumerate(result.routes)
-    ]
-    columns = ["request", "fraction", "demands", "min mean response", *(["exact"] if exact else [])]
+        if exact_s:
+            row.append(seconds(sum(route.fraction / fraction * exact_s[route.name] for route in routes)))
+        rows.append(row)
+    columns = ["request", "fraction", "demands", "min mean response", *(["exact"] if exact_s else [])]
     return Grid("", columns, rows)

@@ -136,12 +136,13 @@ def bounds_line(result: Bounds, has_faults: bool = False) -> str:
     rate = f"{number(most_ops)} op/s{_warm(result)}{_when(result)}"
     limit = f"{result.bottleneck} saturates first, {_at(result)} {rate}"
     if not isinstance(result.load, OpenLoad):
-        high_ops, clients = result.throughput_ops.high, f"{result.load.clients:,} clients"
+        high_ops, count = result.throughput_ops.high, result.load.clients
+        clients, get = ("1 client", "gets") if count == 1 else (f"{count:,} clients", "get")
         if high_ops is None:
             return f"{limit}."
         if high_ops > _BEYOND * most_ops:  # a bound by demands, which leave out tokens held while requests wait
             return f"{limit}, which {clients} may reach."
-        return f"{limit}; {clients} get at most {number(high_ops)} op/s."
+        return f"{limit}; {clients} {get} at most {number(high_ops)} op/s."
     offered_ops = result.load.offered_ops
     if offered_ops > most_ops:
         grows = GROWS if not _when(result) else ""
