@@ -52,6 +52,7 @@ class Mount:
     def __init__(self, names: Names, protocol: Protocol, entries: int, has_opens: bool):
         self.names, self.protocol, self.entries, self.has_opens = names, protocol, entries, has_opens
         self._files: dict[str, _File] = {}
+        self._uploads: dict[object, Series] = {}  # which are the same for many files
         self._now_s = 0.0
 
     def series(self, op: Op, name: str, size_bytes: int, first: int | None, count: int, now_s: float) -> Series:
@@ -191,7 +192,10 @@ class Mount:
     def _sent(
         self, name: str, changed: Pages, loaded: Pages, size_bytes: int, *, new: bool, whole: bool = False
     ) -> Series:
-        sent = self.protocol.uploaded(changed, loaded, size_bytes, new=new, whole=whole)
+        key = (tuple(changed.spans), tuple(loaded.spans), size_bytes, new, whole)
+        if key not in self._uploads:
+            self._uploads[key] = self.protocol.uploaded(changed, loaded, size_bytes, new=new, whole=whole)
+        sent = self._uploads[key]
         if sent[-1:] != HEAD and self.protocol.release.forgets_written:
             self.names.forget(name)
         return sent
