@@ -19,7 +19,7 @@ from sim.analysis.bounds import bounds_of
 from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Program
 from sim.engine.reference import engine as simpy_engine
-from sim.saturation.capacity import capacity_of
+from sim.saturation.capacity import Capacity, capacity_of
 from sim.saturation.stable_rate import with_other_work
 from sim.simulate import simulate
 from sim.verdict.first_saturated import BUSY, FULL, TOLERATED
@@ -90,8 +90,13 @@ def _at(subject: Subject, factor: float, most_ops: float) -> list[str]:
 
 def verdict_of_run(spec: Spec, run: Run) -> LoadVerdict | None:
     """Return the verdict as commands state it; None: the run has no requests."""
+    return verdict_on_run(run, capacity_of_run(spec, run))
+
+
+def capacity_of_run(spec: Spec, run: Run) -> Capacity:
+    """Return the capacity for the requests of a run, until its end."""
     assert run.trace is not None
-    return verdict_on_run(run, capacity_of(spec, run.trace, end_s=last_end_s([load_of(run)])))
+    return capacity_of(spec, run.trace, end_s=last_end_s([load_of(run)]))
 
 
 def served_fraction(run: Run) -> float:
@@ -225,9 +230,10 @@ def of_run(subject: Subject) -> list[str]:
     """Requests, work and words of a run with policies and faults agree."""
     spec, run = _long(subject, LENGTHS[0])
     found = [*_of_conservation(subject, spec, run)]
-    verdict = verdict_of_run(spec, run)
+    capacity = capacity_of_run(spec, run)
+    verdict = verdict_on_run(run, capacity)
     if verdict is not None:
-        found += _of_verdict(verdict, run, capacity_of(spec, run.trace, end_s=last_end_s([load_of(run)])).bent)
+        found += _of_verdict(verdict, run, capacity.bent)
     return found
 
 
