@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from cli.common import (
+    DRAWS,
     kept_in,
     progress,
     warn_if_slow,
@@ -24,6 +25,7 @@ from cli.options import (
     SetOption,
     SpecArgument,
     WorkersOption,
+    fraction,
 )
 from traces.errors import InputError
 
@@ -44,6 +46,16 @@ def command(
             "--spacing", help="Spacing of the states: equal ratios (geometric) or equal differences (linear)."
         ),
     ] = "geometric",
+    uncertainty: Annotated[
+        float | None,
+        typer.Option(
+            "--uncertainty",
+            metavar="FRACTION",
+            parser=fraction,
+            help=f"Draw the assumed values from their ranges {DRAWS} times, simulate all states for each draw, and "
+            "give the band that contains this fraction of the results, such as 80% (default: use the assumed values).",
+        ),
+    ] = None,
     engine: EngineOption = "compiled",
     profile: ProfileOption = None,
     assignments: SetOption = None,
@@ -68,8 +80,12 @@ def command(
     from cli.tables.experiments.timeline import timeline_shown
     from sim.capacity.tables import states_table
     from sim.capacity.timeline import TimelinePlan, timeline
+    from sim.capacity.timeline_bands import timeline_bands
+    from sim.experiments.probability import check_level
 
     plan = TimelinePlan(*_ends(objects), states, spacing, seconds_of("--window", window))
+    if uncertainty is not None:
+        check_level(uncertainty, DRAWS)
     read = described(spec, None, profile, assignments)
     store = read.spec
     say_implausible([read])
@@ -86,13 +102,28 @@ def command(
             cache=outputs.folder,
             progress=update,
         )
+    bands = None
+    if uncertainty is not None:
+        with kept_in(out), progress("drawing", DRAWS * plan.states) as update:
+            bands = timeline_bands(
+                read.uncertain,
+                plan,
+                result,
+                uncertainty,
+                DRAWS,
+                seed=seed or 0,
+                engine=engine,
+                workers=worker_count(workers),
+                cache=outputs.folder,
+                progress=update,
+            )
     say_basis(read, spec)
     made = Made.of(store, seed or 0, read)
     answer = Answer(
-        result.to_json(),
-        lambda: timeline_shown(result),
+        result.to_json() | ({} if bands is None else {"bands": bands}),
+        lambda: timeline_shown(result, bands),
         made,
-        lambda: timeline_page(result, f"{spec.stem} as it fills"),
+        lambda: timeline_page(result, f"{spec.stem} as it fills", bands),
         {"timeline.parquet": states_table(result)},
     )
     present(answer, outputs)

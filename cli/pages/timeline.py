@@ -11,9 +11,11 @@ import plotly.graph_objects as go
 
 from cli.figures.runs import COLOURS, blank, escaped, with_room
 from cli.pages.page import Header, Page, Section
-from cli.tables.experiments.timeline import effects_grids, millions, notes, opening, state_grids
+from cli.tables.experiments.timeline import effects_grids, millions, notes, opening, state_grids, unknown_lines
+from cli.tables.forecast.uncertainty import unknowns_grid
 from cli.words import number, seconds
 from sim.capacity.timeline import Timeline
+from sim.capacity.timeline_bands import TimelineBands
 from sim.replication.summaries import CONFIDENCE
 
 _FRACTIONS = {
@@ -29,17 +31,20 @@ _GREY = "rgba(128,128,128,0.8)"
 _NAMES = 4  # heights of effect names, so that neighbours do not overlap
 
 
-def timeline_page(result: Timeline, title: str) -> Page:
-    """Return a page about the result of `sim.capacity.timeline.timeline`."""
-    charts = [throughput(result), _latency(result), _state(result)]
+def timeline_page(result: Timeline, title: str, bands: TimelineBands | None = None) -> Page:
+    """Return a page about the result of `sim.capacity.timeline.timeline`, with shaded bands of what is not known."""
+    charts = [throughput(result, bands), _latency(result, bands), _state(result)]
     if all(name in result.states[0] for name, _, _ in _SIZES):
         charts.append(_metadata(result))
     header = Header.of(_requested(result), [*opening(result), _found(result)], _certainty(result))
+    unknown = [] if bands is None else unknown_lines(bands)
     sections = [
         Section("", (), effects_grids(result)),
-        Section("Results by objects stored", [f"Bars are {CONFIDENCE:.0%} intervals."], charts=charts),
-        Section("All states", notes(result), state_grids(result)),
+        Section("Results by objects stored", [f"Bars are {CONFIDENCE:.0%} intervals.", *unknown], charts=charts),
+        Section("All states", notes(result), state_grids(result, bands)),
     ]
+    if bands is not None:
+        sections.append(Section("What is not known", (), [unknowns_grid(bands.unknowns)]))
     return Page(title, header, sections)
 
 
@@ -83,13 +88,14 @@ def _certainty(result: Timeline) -> str:
     return "; ".join(filter(None, [windows, known])) + "."
 
 
-def throughput(result: Timeline) -> go.Figure:
+def throughput(result: Timeline, bands: TimelineBands | None = None) -> go.Figure:
     """Requests per second against objects; dashed, without the time that clients wait for reshards."""
     figure = _axes(result, "Throughput", "requests per second")
     for op in _ops(result):
         states = _having(result, op)
         y = [state["ops"][op]["throughput_ops"] for state in states]
         bounds = [state["ops"][op]["interval"]["throughput_ops"] for state in states]
+        _add_band(figure, result, bands, op, "throughput_ops", 1.0)
         figure.add_scatter(**_line(states, y, op, COLOURS[op]), error_y=_bars(y, bounds))
         lost = [state.get("lost_to_reshards", 0.0) for state in states]
         if any(lost):
@@ -99,10 +105,11 @@ def throughput(result: Timeline) -> go.Figure:
     return with_room(figure)
 
 
-def _latency(result: Timeline) -> go.Figure:
+def _latency(result: Timeline, bands: TimelineBands | None) -> go.Figure:
     figure = _axes(result, "Latency: p50 (thin) and p99 (bold)", "latency (ms)")
     for op in _ops(result):
         states = _having(result, op)
+        _add_band(figure, result, bands, op, "p99", 1e3)
         for name, width in (("p50", 1.2), ("p99", 2.6)):
             y = [state["ops"][op]["latency_s"][name] * 1e3 for state in states]
             bounds = [[end * 1e3 for end in state["ops"][op]["interval"]["latency_s"][name]] for state in states]
@@ -130,6 +137,31 @@ def _metadata(result: Timeline) -> go.Figure:
         figure.add_scatter(**_line(result.states, y, label, colour))
     figure.update_yaxes(rangemode="tozero")
     return with_room(figure)
+
+
+def _add_band(
+    figure: go.Figure, result: Timeline, bands: TimelineBands | None, op: str, name: str, unit: float
+) -> None:
+    """Shade the band of a figure, in multiples of 1 / `unit`."""
+    if bands is None:
+        return
+    ends = [
+        (state["objects"], *each[op][name])
+        for state, each in zip(result.states, bands.states, strict=True)
+        if op in each
+    ]
+    ends = [each for each in ends if math.isfinite(each[1])]
+    figure.add_scatter(
+        x=[objects for objects, _, _ in (*ends, *reversed(ends))],
+        y=[low * unit for _, low, _ in ends] + [high * unit for _, _, high in reversed(ends)],
+        fill="toself",
+        fillcolor=COLOURS[op],
+        opacity=0.18,
+        mode="none",
+        name=f"{op}: {bands.level:.0%} band",
+        hoverinfo="skip",
+        showlegend=False,
+    )
 
 
 def _ops(result: Timeline) -> list[str]:

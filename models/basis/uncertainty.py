@@ -113,6 +113,16 @@ class Uncertain:
         """
         return self.spec({u.path: u.at(drawn_fractions(u.path, draws, seed)[draw]) for u in self.unknowns})
 
+    def all_drawn(self, draws: int, seed: int) -> list[Spec | None]:
+        """Return the spec of each draw; None: its values do not fit together."""
+        found: list[Spec | None] = []
+        for draw in range(draws):
+            try:
+                found.append(self.drawn(draw, draws, seed))
+            except InputError:
+                found.append(None)
+        return found
+
 
 def uncertain(
     spec: Spec, data: Mapping[str, Any], source: str, origins: Sequence[Origin], known: Sequence[str] = ()

@@ -12,7 +12,7 @@ The rest is divided into ten batches, and intervals are those of batch means (La
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -96,17 +96,23 @@ class TimelinePlan:
 
 @dataclass(frozen=True)
 class StateWindow:
-    """A state to simulate: everything that its result depends on."""
+    """A state to simulate: everything that its result depends on.
+
+    Attributes:
+        has_verdict: whether the result has a verdict on the load, which takes longer than the window, and says why the
+            window is too short.
+    """
 
     spec: Spec
     window_s: float
     seed: int
     engine: EngineName
+    has_verdict: bool = True
 
     @property
     def key(self) -> str:
         """A hash of the window, and of the code that simulates it."""
-        return content_key((self.spec.model_dump_json(), self.window_s, self.seed, self.engine))
+        return content_key((self.spec.model_dump_json(), self.window_s, self.seed, self.engine, self.has_verdict))
 
 
 @dataclass(frozen=True)
@@ -174,6 +180,22 @@ def timeline(
     """
     growth = growth_of(spec)
     windows = [StateWindow(growth.grown(spec, objects), plan.window_s, seed, engine) for objects in plan.objects]
+    states = states_of(windows, workers=workers, cache=cache, progress=progress)
+    engines = [state.pop("engine") for state in states]
+    trace = generated(phases(windows[0].spec, plan.window_s)[0].workload, seed)
+    return Timeline(
+        states=tuple(_with_transitions(growth, spec, states)),
+        effects=growth.effects(windows[0].spec, trace, plan.low, plan.high),
+        columns=growth.columns,
+        window_s=plan.window_s,
+        engine={"name": engine, **{k: sum(e[k] for e in engines) for k in ("wall_s", "visits")}},
+    )
+
+
+def states_of(
+    windows: Sequence[StateWindow], *, workers: int, cache: ResultFolder | None, progress: Callable[[int], None]
+) -> list[State]:
+    """Return the state of each window, from the cache or simulated; arguments as for `timeline`."""
     results: list[State | None] = [cache.find(window.key) if cache else None for window in windows]
     missing = [i for i, result in enumerate(results) if result is None]
     progress(len(results) - len(missing))
@@ -184,16 +206,7 @@ def timeline(
             if cache:
                 cache.keep(windows[i].key, result)
             progress(len(results) - results.count(None))
-    states = [result for result in results if result is not None]
-    engines = [state.pop("engine") for state in states]
-    trace = generated(phases(windows[0].spec, plan.window_s)[0].workload, seed)
-    return Timeline(
-        states=tuple(_with_transitions(growth, spec, states)),
-        effects=growth.effects(windows[0].spec, trace, plan.low, plan.high),
-        columns=growth.columns,
-        window_s=plan.window_s,
-        engine={"name": engine, **{k: sum(e[k] for e in engines) for k in ("wall_s", "visits")}},
-    )
+    return [result for result in results if result is not None]
 
 
 def growth_of(spec: Spec) -> Growth[Any]:
@@ -214,10 +227,12 @@ def simulated(window: StateWindow) -> State:
         trace = generated(spec.workload, window.seed)
         run = simulate(spec, trace, seed=window.seed, engine=window.engine)
         state = state or growth_of(spec).state(spec, trace) | {"ops": {}}
-        verdict = verdict_on_run(run, capacity_of(spec, trace, end_s=last_end_s([load_of(run)])))
+        verdict = None
+        if window.has_verdict:
+            verdict = verdict_on_run(run, capacity_of(spec, trace, end_s=last_end_s([load_of(run)])))
         verdicts += [] if verdict is None else [(verdict, _extra(run, spec, verdict))]
         overloaded = verdict is not None and verdict.overloaded
-        short += [] if overloaded else _unsettled(run, window)
+        short += [] if overloaded or not window.has_verdict else _unsettled(run, window)
         state["ops"] |= {op: _figures(run, op, window.window_s, overloaded) for op in subjects_of(run)}
         engine = {name: engine[name] + run.info["engine"][name] for name in engine}
     worst, extra = max(verdicts, key=lambda each: each[0].severity, default=(None, None))

@@ -127,14 +127,7 @@ class Draws:
         Raises:
             InputError: the variant itself is not possible.
         """
-        uncertain = self.described.variant(whole, assignments).uncertain
-        found: list[Spec | None] = []
-        for draw in range(self.count):
-            try:
-                found.append(uncertain.drawn(draw, self.count, seed))
-            except InputError:
-                found.append(None)
-        return found
+        return self.described.variant(whole, assignments).uncertain.all_drawn(self.count, seed)
 
     def settings(self, draw: int, settings: Settings) -> Settings:
         """Return the settings of the simulation of a draw."""
@@ -185,6 +178,19 @@ def check_level(level: float, draws: int) -> None:
         raise InputError(f"uncertainty is {level:g}; it must be between 0 and 1, for example 80%")
     if draws < LEAST_DRAWS:
         raise InputError(f"uncertainty needs at least {LEAST_DRAWS} draws, not {draws}; one has no spread")
+
+
+def check_possible(possible: int, draws: int) -> None:
+    """Refuse a band of too few draws.
+
+    Raises:
+        InputError: the values of almost all draws do not fit together.
+    """
+    if possible < LEAST_DRAWS:
+        raise InputError(
+            f"{possible} of {draws} draws of the values that are not known are possible, and a band needs "
+            f"{LEAST_DRAWS}; narrow the ranges of assumed"
+        )
 
 
 def score_interval(fraction: float, count: int) -> tuple[float, float]:

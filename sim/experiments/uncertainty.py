@@ -13,7 +13,7 @@ from models.basis.uncertainty import Uncertain, Unknown
 from models.store import Spec
 from sim.experiments.discrepancy import DISCREPANCY, DiscrepancyScale, with_deviations
 from sim.experiments.measures import Measures
-from sim.experiments.probability import LEAST_DRAWS, band_of, check_level
+from sim.experiments.probability import band_of, check_level, check_possible
 from sim.experiments.sweep import Point, PointTask, Settings, sweep
 from sim.parallel.result_cache import ResultFolder
 from sim.replication.replicate import seed_of
@@ -122,7 +122,7 @@ def uncertainty_band(
     """
     draws = settings.replications
     check_level(level, draws)
-    specs = [_drawn(uncertain, k, draws, settings.seed) for k in range(draws)]
+    specs = uncertain.all_drawn(draws, settings.seed)
     once = replace(settings, replications=1)
     jobs = [PointTask(uncertain.spec({}), once)]
     jobs += [
@@ -134,11 +134,7 @@ def uncertainty_band(
     if isinstance(base, InputError):
         raise base
     possible = with_deviations(points, settings.seed, uncertain.spec({}).workload)
-    if len(possible) < LEAST_DRAWS:
-        raise InputError(
-            f"{len(possible)} of {draws} draws of the values that are not known are possible, and a band needs "
-            f"{LEAST_DRAWS}; narrow the ranges of assumed"
-        )
+    check_possible(len(possible), draws)
     ops = {op: {name: _figure_band(base, possible, op, name, level) for name in FIGURES} for op in base.ops}
     unsettled = [] if base.overloaded else base.unsettled
     return UncertaintyBand(
@@ -180,13 +176,6 @@ def assumed_effects(
     return RangeEffects(
         settings.seed, settings.replications, base.verdict, sorted(effects, key=lambda effect: -effect.strength)
     )
-
-
-def _drawn(uncertain: Uncertain, draw: int, draws: int, seed: int) -> Spec | None:
-    try:
-        return uncertain.drawn(draw, draws, seed)
-    except InputError:
-        return None
 
 
 def _possible(uncertain: Uncertain, values: dict[str, Any]) -> Spec | None:

@@ -7,29 +7,40 @@ from typing import Any
 
 from cli.tables.forecast.extra_attempts import extra_attempts_line
 from cli.tables.forecast.steadiness import points_lines
+from cli.tables.forecast.uncertainty import unknowns_grid
 from cli.tables.forecast.verdict import few_note, quantile, verdict_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
-from cli.words import number, size
+from cli.words import number, seconds, size
 from sim.capacity.timeline import Timeline
+from sim.capacity.timeline_bands import TimelineBands
 from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import CONFIDENCE
 from sim.verdict.extra_attempts import ExtraAttempts
 from sim.verdict.verdict import LoadVerdict
 
 
-def timeline_shown(result: Timeline) -> list[str | Grid]:
-    """Return what is printed of a timeline: its states, and the effects between them."""
-    return [*opening(result), *state_grids(result), *effects_grids(result), *notes(result)]
+def timeline_shown(result: Timeline, bands: TimelineBands | None = None) -> list[str | Grid]:
+    """Return what is printed of a timeline: its states, the effects between them, and what is not known."""
+    shown: list[str | Grid] = [*opening(result), *state_grids(result, bands), *effects_grids(result), *notes(result)]
+    return shown if bands is None else [*shown, *unknown_lines(bands), unknowns_grid(bands.unknowns)]
 
 
-def state_grids(result: Timeline) -> list[Grid]:
+def unknown_lines(bands: TimelineBands) -> list[str]:
+    """Say what bands contain, and how many draws were not possible."""
+    line = f"Bands contain {bands.level:.0%} of {bands.draws} draws of the values that are not known, and the forecast."
+    if bands.impossible:
+        line += f" {bands.impossible} further draws have values that do not fit together."
+    return [line]
+
+
+def state_grids(result: Timeline, bands: TimelineBands | None = None) -> list[Grid]:
     """Tables of the states found by `timeline.timeline` for each operation, and of reshards if there are any."""
     counts: dict[str, float] = {}
     for state in result.states:
         for op, figures in state["ops"].items():
             counts[op] = counts.get(op, 0) + figures["count"]
-    return [*(_op_grid(result, op) for op in ordered(counts)), *_reshards_grids(result)]
+    return [*(_op_grid(result, op, bands) for op in ordered(counts)), *_reshards_grids(result)]
 
 
 def opening(result: Timeline) -> list[str]:
@@ -68,14 +79,26 @@ def effects_grids(result: Timeline) -> list[Grid]:
     return [Grid("", ["effect", "from objects", "description"], rows, labels=3)] if rows else []
 
 
-def _op_grid(result: Timeline, op: str) -> Grid:
-    rows = [(state["objects"], _state_row(state, state["ops"][op])) for state in result.states if op in state["ops"]]
-    rows += [
-        (effect.objects, [millions(effect.objects), "", "", "", "", "", "", effect.name]) for effect in result.effects
-    ]
-    title = f"{op} by objects stored (± {CONFIDENCE:.0%} interval)"
+def _op_grid(result: Timeline, op: str, bands: TimelineBands | None) -> Grid:
     columns = ["objects", "fill", "spilled", "op/s", "±", "p50", "p99", "busiest"]
+    own: list[list[str]] = [[] for _ in result.states]
+    if bands is not None:
+        columns += [f"op/s {bands.level:.0%}", f"p99 {bands.level:.0%}"]
+        own = [_band_cells(each[op]) if op in each else [] for each in bands.states]
+    rows = [
+        (state["objects"], [*_state_row(state, state["ops"][op]), *band])
+        for state, band in zip(result.states, own, strict=True)
+        if op in state["ops"]
+    ]
+    empty = [""] * (len(columns) - 2)
+    rows += [(each.objects, [millions(each.objects), *empty[:6], each.name, *empty[6:]]) for each in result.effects]
+    title = f"{op} by objects stored (± {CONFIDENCE:.0%} interval)"
     return Grid(title, columns, [row for _, row in sorted(rows, key=lambda pair: pair[0])])
+
+
+def _band_cells(bands: dict[str, tuple[float, float]]) -> list[str]:
+    written = (("throughput_ops", number), ("p99", seconds))
+    return [" … ".join(map(write, bands[name])) for name, write in written]
 
 
 def _state_row(state: dict[str, Any], figures: dict[str, Any]) -> list[str]:
