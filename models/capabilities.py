@@ -97,6 +97,10 @@ class Effect:
     text: str
 
 
+StateFigures = dict[str, Any]
+"""Figures of a store's state by name; some may be None: they are not known."""
+
+
 @dataclass(frozen=True)
 class Growth(Generic[S]):
     """How a store's state follows from its number of objects.
@@ -107,7 +111,8 @@ class Growth(Generic[S]):
         has_object_size, with_object_size: whether the spec has that size; the spec with that size.
         holding: the spec with another number of objects, otherwise unchanged.
         grown: the spec of the same store with this number of objects, including its own changes during growth.
-        state: figures of the state by name, among them `objects` and `fill_fraction`, the fraction of space used.
+        state: figures of the state by name, among them `objects` and `fill_fraction`, the fraction of space used (None:
+            the capacity is not known).
         effects: effects that begin between two numbers of objects, in order, without those present at the lower.
         full_fraction: fraction of the space from which a store refuses writes.
         full_text: description of a full store, with a place for the fraction.
@@ -125,7 +130,7 @@ class Growth(Generic[S]):
     with_object_size: Callable[[S, int], S]
     holding: Callable[[S, float], S]
     grown: Callable[[S, float], S]
-    state: Callable[[S, Trace], dict[str, Any]]
+    state: Callable[[S, Trace], StateFigures]
     effects: Callable[[S, Trace, float, float], tuple[Effect, ...]]
     full_fraction: float
     full_text: str
@@ -135,9 +140,11 @@ class Growth(Generic[S]):
     on_the_way: Callable[[S, float, float, float], dict[str, float]] = lambda spec, low, high, write_ops: {}
     created_each: Callable[[S], float] = lambda spec: 1.0
 
-    def full(self, fill_fraction: float) -> str | None:
-        """Return why a store refuses writes at this fill fraction, or None if it accepts them."""
-        return self.full_text.format(fill_fraction) if fill_fraction >= self.full_fraction else None
+    def full(self, fill_fraction: float | None) -> str | None:
+        """Return why a store refuses writes at this fill fraction, or None if it accepts them, or is not known."""
+        if fill_fraction is None or fill_fraction < self.full_fraction:
+            return None
+        return self.full_text.format(fill_fraction)
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ def _load_and_fill(result: CapacityPlan) -> go.Figure:
     shown = blank("Fill and utilisation", "months from now", "fraction")
     moments = result.likely
     fills = [m.health.fill_fraction for m in moments]
-    lines: dict[str, list[float | None]] = {"OSDs full": fills} if fills[0] is not None else {}
+    lines: dict[str, list[float | None]] = {"fill of drives": fills} if fills[0] is not None else {}
     roles = {role: None for moment in moments for role, load in moment.health.loads.items() if load >= 0.05}
     lines |= {f"{role} busy": [moment.health.loads.get(role) for moment in moments] for role in roles}
     for i, (name, values) in enumerate(lines.items()):

@@ -11,7 +11,15 @@ import plotly.graph_objects as go
 
 from cli.figures.runs import COLOURS, blank, escaped, with_room
 from cli.pages.page import Header, Page, Section
-from cli.tables.experiments.timeline import effects_grids, millions, notes, opening, state_grids, unknown_lines
+from cli.tables.experiments.timeline import (
+    effects_grids,
+    millions,
+    notes,
+    opening,
+    state_grids,
+    states_with_room,
+    unknown_lines,
+)
 from cli.tables.forecast.uncertainty import unknowns_grid
 from cli.words import number, seconds
 from sim.capacity.timeline import Timeline
@@ -19,7 +27,7 @@ from sim.capacity.timeline_bands import TimelineBands
 from sim.replication.summaries import CONFIDENCE
 
 _FRACTIONS = {
-    "fill_fraction": ("OSD fill", "#3b82d6"),
+    "fill_fraction": ("fill of drives", "#3b82d6"),
     "onode_hit_fraction": ("onode cache hit ratio", "#109e78"),
     "block_cache_hit_fraction": ("RocksDB block cache hit ratio", "#7f6fd6"),
     "slow_write_fraction": ("RocksDB writes to the data device", "#d5521a"),
@@ -57,7 +65,9 @@ def _found(result: Timeline) -> str:
     """State throughput and tail at both ends, and the first effect between them."""
     parts = []
     for op in _ops(result):
-        states = _having(result, op)
+        states = [state for state in _having(result, op) if state in states_with_room(result)]
+        if not states:
+            continue
         rates, tails = zip(
             *((s["ops"][op]["throughput_ops"], s["ops"][op]["latency_s"]["p99"]) for s in states), strict=True
         )
@@ -68,7 +78,7 @@ def _found(result: Timeline) -> str:
     first = min(result.effects, key=lambda effect: effect.objects, default=None)
     if first is not None:
         parts.append(f"the first effect is {first.name}, at {millions(first.objects)} objects")
-    return "; ".join(parts) + "."
+    return "; ".join(parts) + "." if parts else "The store is full in all states."
 
 
 def _certainty(result: Timeline) -> str:
@@ -123,7 +133,7 @@ def _latency(result: Timeline, bands: TimelineBands | None) -> go.Figure:
 def _state(result: Timeline) -> go.Figure:
     figure = _axes(result, "State of the store", "fraction")
     for name, (label, colour) in _FRACTIONS.items():
-        y = [state.get(name, 0.0) for state in result.states]
+        y = [state.get(name) or 0.0 for state in result.states]
         if any(y):
             figure.add_scatter(**_line(result.states, y, label, colour))
     figure.update_yaxes(tickformat=".0%", rangemode="tozero")

@@ -29,6 +29,9 @@ _LEAF_ENTRIES = 358  # hashes of names, 8 bytes each, in leaf blocks that are 0.
 _NAME_BYTES = 32  # of a key, or of the part of it after the last slash (assumed)
 _ENTRIES = PAGE_BYTES // (-(-(_NAME_BYTES + 12) // 8) * 8)  # of a data block: inode number, length, type and tag, too
 _LEAST = 1e-4  # rarer reads are left out
+_INODE_ON_DRIVE_BYTES = 512
+_INODE_SPACE = ((10**12, 0.25), (50 * 10**12, 0.05))
+"""Fraction of a file system up to this size that inodes may take (imaxpct, mkfs.xfs(8)); of a larger one, 0.01."""
 _OTHERS_WRITTEN = 0.06  # inode clusters and allocation trees of new objects, which are next to each other (counted)
 
 
@@ -117,6 +120,14 @@ class Metadata:
         """Return the reads of look-ups with so much memory for each object."""
         lookups = self.lookups(memory_bytes)
         return Reads(_missed(self.folders, lookups), _missed(self.files, lookups))
+
+
+def fill_fraction(metadata: Metadata, objects: float, capacity_bytes: float) -> float:
+    """Return how full a file system is with a number of objects, of space or of inodes, whichever is more."""
+    most = next((fraction for size, fraction in _INODE_SPACE if capacity_bytes <= size), 0.01)
+    pages = -(-metadata.data_bytes // PAGE_BYTES) * PAGE_BYTES
+    inodes = metadata.inodes * _INODE_ON_DRIVE_BYTES
+    return max(objects * (pages + inodes) / capacity_bytes, objects * inodes / (most * capacity_bytes))
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from models.capabilities import Effect, Growth
+from models.capabilities import Effect, Growth, StateFigures
 from traces.trace import Trace
 
 
@@ -49,6 +50,46 @@ def stored_growth(
         columns=columns,
         evidence=columns,
     )
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """An effect of a state, and whether it has begun, given the figures of the state."""
+
+    name: str
+    text: str
+    holds: Callable[[StateFigures], bool]
+
+
+def effects_between(
+    thresholds: Sequence[Threshold], at: Callable[[float], StateFigures], low: float, high: float
+) -> tuple[Effect, ...]:
+    """Return the effects that begin between two numbers of objects, in order, without those present at the lower.
+
+    Args:
+        thresholds: effects that do not end once they have begun.
+        at: returns the figures of the state with a number of objects.
+        low, high: numbers of objects.
+    """
+    found = []
+    for each in thresholds:
+        objects = _first(at, each.holds, low, high)
+        if objects is not None:
+            found.append(Effect(each.name, objects, each.text))
+    return tuple(sorted(found, key=lambda effect: effect.objects))
+
+
+def _first(
+    at: Callable[[float], StateFigures], holds: Callable[[StateFigures], bool], low: float, high: float
+) -> int | None:
+    """Return the least number of objects above `low`, up to `high`, at which an effect holds, within 0.1 %."""
+    if holds(at(low)) or not holds(at(high)):
+        return None
+    low = max(low, 1.0)
+    while high > 1.001 * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if holds(at(middle)) else (middle, high)
+    return math.ceil(high)
 
 
 def growth_of(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-import numpy as np
-
-from models.capabilities import Effect, Growth, Knob
-from models.devices.file_system import PAGE_BYTES
+from models.capabilities import Effect, Growth, Knob, StateFigures
+from models.devices import file_system
+from models.hosts.growth import Threshold, effects_between
 from models.minio.background.maintenance import visited_s
 from models.minio.cluster.file_systems import metadata_of, objects_of_drive, reads_of
 from models.minio.cluster.stations import Pool, Stations
@@ -19,9 +18,6 @@ from traces.workload.generate import generate
 FULL = 0.99
 """Fraction of a drive that MinIO fills (diskFillFraction, cmd/globals.go)."""
 _SLOW_SCAN_S = 30 * 86_400.0  # assumed: expiry and usage are a month late then
-_INODE_BYTES = 512
-_INODE_SPACE = ((10**12, 0.25), (50 * 10**12, 0.05))
-"""Fraction of a file system up to this size that inodes may take (imaxpct, mkfs.xfs(8)); of a larger one, 0.01."""
 _DAY_S = 86_400.0
 _HALF = 0.5
 
@@ -48,24 +44,21 @@ def _pools(spec: MinioSpec) -> Iterator[tuple[int, Pool]]:
     yield from enumerate(Stations(spec).pools)
 
 
-def fill_fraction(spec: MinioSpec) -> float:
-    """Return how full the fullest drives are, of space or of inodes; 0 without a capacity."""
-    found = [0.0]
-    for number, pool in _pools(spec):
-        if pool.drives.capacity is None:
-            continue
-        metadata, objects = metadata_of(spec, pool), objects_of_drive(spec, number, pool)
-        pages = -(-metadata.data_bytes // PAGE_BYTES) * PAGE_BYTES
-        most = next((fraction for size, fraction in _INODE_SPACE if pool.drives.capacity <= size), 0.01)
-        inodes = metadata.inodes * _INODE_BYTES
-        found += [objects * (pages + inodes) / pool.drives.capacity, objects * inodes / (most * pool.drives.capacity)]
-    return max(found)
+def fill_fraction(spec: MinioSpec) -> float | None:
+    """Return how full the fullest drives are, of space or of inodes; None: no pool has a capacity."""
+    found = [
+        file_system.fill_fraction(metadata_of(spec, pool), objects_of_drive(spec, number, pool), pool.drives.capacity)
+        for number, pool in _pools(spec)
+        if pool.drives.capacity is not None
+    ]
+    return max(found, default=None)
 
 
-def state(spec: MinioSpec, trace: Trace) -> dict[str, float]:
+def state(spec: MinioSpec, trace: Trace) -> StateFigures:
     """Return the figures of the state, each of the pool in which it is greatest."""
     objects = spec.stored.objects if spec.stored is not None else 0.0
     spec = holding(spec, max(objects, 1.0))
+    fill = fill_fraction(spec)
     reads = [reads_of(spec, number, pool) for number, pool in _pools(spec)]
     worst = max(reads, key=lambda each: sum(each.found))
     needed = [metadata_of(spec, p).bytes_each * objects_of_drive(spec, n, p) * p.drives.count for n, p in _pools(spec)]
@@ -75,7 +68,7 @@ def state(spec: MinioSpec, trace: Trace) -> dict[str, float]:
         scans = [visited_s(spec, buckets, number, pool) / _DAY_S for number, pool in _pools(spec)]
     return {
         "objects": objects,
-        "fill_fraction": fill_fraction(spec) if objects else 0.0,
+        "fill_fraction": fill if objects or fill is None else 0.0,
         "memory_bytes": max(needed),
         "reads_per_lookup": sum(worst.found),
         "folder_miss_fraction": max(worst.folders, default=0.0),
@@ -84,55 +77,33 @@ def state(spec: MinioSpec, trace: Trace) -> dict[str, float]:
     }
 
 
-_Figures = dict[str, float]
-
-_EFFECTS: tuple[tuple[str, str, Callable[[_Figures], bool]], ...] = (
-    (
+_THRESHOLDS = (
+    Threshold(
         "inodes",
         "look-ups read more than half of the inodes from drives",
         lambda now: now["inode_miss_fraction"] > _HALF,
     ),
-    (
+    Threshold(
         "folders",
         "look-ups read more than half of the blocks of folders from drives",
         lambda now: now["folder_miss_fraction"] > _HALF,
     ),
-    (
+    Threshold(
         "scanner",
         "the scanner takes more than 30 days to come to each object",
         lambda now: now["scan_days"] * _DAY_S > _SLOW_SCAN_S,
     ),
-    (
+    Threshold(
         "full",
         "drives have no space or no inodes: writes are refused",
-        lambda now: now["fill_fraction"] >= FULL,
+        lambda now: (now["fill_fraction"] or 0.0) >= FULL,
     ),
 )
 
 
 def effects(spec: MinioSpec, trace: Trace, low: float, high: float) -> tuple[Effect, ...]:
     """Return the effects that begin between two numbers of objects, in order, without those present at the lower."""
-    found = []
-
-    def at(objects: float) -> _Figures:
-        return state(holding(spec, objects), trace)
-
-    for name, text, holds in _EFFECTS:
-        objects = _first(at, holds, low, high)
-        if objects is not None:
-            found.append(Effect(name, objects, text))
-    return tuple(sorted(found, key=lambda effect: effect.objects))
-
-
-def _first(at: Callable[[float], _Figures], holds: Callable[[_Figures], bool], low: float, high: float) -> int | None:
-    """Return the least number of objects above `low`, up to `high`, at which an effect holds, within 0.1 %."""
-    if holds(at(low)) or not holds(at(high)):
-        return None
-    low = max(low, 1.0)
-    while high > 1.001 * low:
-        middle = float(np.sqrt(low * high))
-        low, high = (low, middle) if holds(at(middle)) else (middle, high)
-    return int(np.ceil(high))
+    return effects_between(_THRESHOLDS, lambda objects: state(holding(spec, objects), trace), low, high)
 
 
 def knob(spec: MinioSpec, limit: str) -> Knob | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from models.capabilities import Remedies, SpecChange, larger
 from models.hosts.speed_groups import renewed
+from models.swift.growth import knob
 from models.swift.spec.spec import SwiftSpec
 
 
@@ -19,5 +20,5 @@ def changes(spec: SwiftSpec, at_end: SwiftSpec) -> Iterator[SpecChange]:
     yield from renewed(spec.hosts.groups)
 
 
-REMEDIES = Remedies(changes)
+REMEDIES = Remedies(changes, knob=knob)
 """Changes of a Swift cluster; moving partitions to new drives costs nothing."""

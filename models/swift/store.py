@@ -11,6 +11,7 @@ from models.store import OPERATIONS, Store
 from models.swift.compile import compile
 from models.swift.demands import demands, unused
 from models.swift.durability import durability
+from models.swift.growth import GROWTH
 from models.swift.remedies import REMEDIES
 from models.swift.site.one_machine import one_machine
 from models.swift.site.setup import SETUP
@@ -32,6 +33,7 @@ STORE = Store(
     compile_saturated=partial(compile, waiting=math.inf),
     operations=OPERATIONS | {"COPY"},
     faults=FAULTS,
+    growth=GROWTH,
     remedies=REMEDIES,
     demands=demands,
     unused=unused,

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
-from models.capabilities import Growth
+from models.capabilities import Growth, StateFigures
 from models.store import Spec, store_of
 from sim.analysis.bounds import saturation_of
 from sim.capacity.timeline import WARM_UP, phases
@@ -63,7 +63,7 @@ class HealthAssessment:
     Attributes:
         loads: offered load of the busiest station of each role, as a fraction of its capacity; above 1 it falls behind.
             For open loops only: clients of a closed loop that wait for responses cannot overload a store.
-        fill_fraction: used fraction of the store's space; None: its model has no growth.
+        fill_fraction: used fraction of the store's space; None: it is not known.
         full: why it accepts no more writes; None: it does, as far as the model knows.
         slos: result for each objective by its text; empty if the store was not simulated.
         created_ops: objects that the simulated requests create less those that they delete, in 1/s; None: the store was
@@ -204,7 +204,7 @@ def _created_ops(measures: Measures) -> float:
     return created - removed
 
 
-def state_of(growth: Growth[Any], spec: Spec) -> dict[str, Any]:
+def state_of(growth: Growth[Any], spec: Spec) -> StateFigures:
     """Return the state of a store whose spec has an explicit object size."""
     return growth.state(spec, trace_of(spec))
 
@@ -214,9 +214,9 @@ def trace_of(spec: Spec) -> Trace:
     return generated(spec.workload.limited(1), 0)
 
 
-def _with_room(growth: Growth[Any], spec: Spec, fill_fraction: float) -> Spec:
+def _with_room(growth: Growth[Any], spec: Spec, fill_fraction: float | None) -> Spec:
     """Return the spec; for a full store, with as many objects as fit, because demands are undefined beyond."""
-    if fill_fraction <= growth.full_fraction:
+    if fill_fraction is None or fill_fraction <= growth.full_fraction:
         return spec
     full: Spec = growth.holding(spec, growth.objects(spec) * growth.full_fraction / fill_fraction)
     return full

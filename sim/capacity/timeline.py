@@ -123,7 +123,8 @@ class Timeline:
         states: ``{"objects", "fill_fraction", …, "load", "ops": {"GET": {"count", "errors", "throughput_ops",
             "throughput_bytes", "latency_s": {"mean", "min", "p25", …}, "interval": {"throughput_ops": [low, high],
             "latency_s": {"mean", "p50", "p99"}}, "busiest": {"role", "utilization"}, "few": […]}, …}, …}``, with the
-            verdict on the load and `extra`, what retries and hedges cost (of the heavier window, if there are two),
+            reason why the store is `full` (None: it is not; full ones are simulated as if they had room), the verdict
+            on the load and `extra`, what retries and hedges cost (of the heavier window, if there are two),
             `unsettled`, why its windows are too short (`sim.replication.steadiness`),
             and figures of the store's growth for the state, and for the transition from the previous state
             (`models.capabilities.Growth`).
@@ -226,7 +227,10 @@ def simulated(window: StateWindow) -> State:
     for spec in phases(window.spec, window.window_s):
         trace = generated(spec.workload, window.seed)
         run = simulate(spec, trace, seed=window.seed, engine=window.engine)
-        state = state or growth_of(spec).state(spec, trace) | {"ops": {}}
+        if not state:
+            growth = growth_of(spec)
+            state = growth.state(spec, trace)
+            state |= {"full": growth.full(state["fill_fraction"]), "ops": {}}
         verdict = None
         if window.has_verdict:
             verdict = verdict_on_run(run, capacity_of(spec, trace, end_s=last_end_s([load_of(run)])))

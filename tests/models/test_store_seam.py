@@ -43,6 +43,7 @@ SWIFT: dict[str, Any] = {
     "hosts": {"cpu": {"GET": "1ms"}},
     "drives": {"count": 3, "read": "2ms"},
 }
+BOB: dict[str, Any] = {"store": "bob", "hosts": {"cpu": {"GET": "1ms"}}, "drives": {"count": 3, "read": "2ms"}}
 CEPH: dict[str, Any] = {
     "store": "ceph",
     "osd": {"read": "0.3ms"},
@@ -188,15 +189,15 @@ def test_a_failure_is_one_of_the_store_s(name, tmp_path, capsys):
     [
         ("fifo-disk", ["failures", "gateway"], "a fifo-disk store has no gateway; allowed are slow-drive"),
         ("caching-proxy", ["failures", "gateway"], "a caching-proxy store has no gateway; allowed are slow-drive"),
-        ("swift", ["timeline", "--objects", "1..9"], "store caching-proxy on swift: its model has no growth"),
-        ("swift", ["plan", "--growth", "objects"], "store caching-proxy on swift: its model has no growth"),
+        ("bob", ["timeline", "--objects", "1..9"], "store caching-proxy on bob: its model has no growth"),
+        ("bob", ["plan", "--growth", "objects"], "store caching-proxy on bob: its model has no growth"),
     ],
 )
 def test_what_a_model_does_not_say_is_named_in_one_line(name, arguments, said, tmp_path, capsys):
     command, *more = arguments
     (tmp_path / "objects").write_text("months: 3\nobjects: {per_month: 10}\n")
     more = [str(tmp_path / part) if part == "objects" else part for part in more]
-    data = STORES[name]() if name in STORES else proxy(SWIFT)
+    data = STORES[name]() if name in STORES else proxy(BOB)
     data["workload"] |= {"operations": None, "duration": "20s"}
     code, _, err = tailcast(capsys, command, written(tmp_path, data), *more)
     assert code == 2

@@ -179,6 +179,8 @@ def _looked_at(limit: Limit) -> str:
     """State the measures before and after the limit, of an objective or a station, or the state of an OSD."""
     state = limit.evidence.state
     if state is not None:
+        if state["fill_fraction"] is None:
+            return ""
         if "metadata_bytes" not in state:
             return f" (the store is then {state['fill_fraction']:.0%} full)"
         return (

@@ -12,7 +12,7 @@ from cli.tables.forecast.verdict import few_note, quantile, verdict_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
 from cli.words import number, seconds, size
-from sim.capacity.timeline import Timeline
+from sim.capacity.timeline import State, Timeline
 from sim.capacity.timeline_bands import TimelineBands
 from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import CONFIDENCE
@@ -44,17 +44,32 @@ def state_grids(result: Timeline, bands: TimelineBands | None = None) -> list[Gr
 
 
 def opening(result: Timeline) -> list[str]:
-    """State the verdict on the load of the last state, what retries and hedges cost, and how many are overloaded."""
-    last = result.states[-1]
-    if last["load"] is None:
-        return []
-    lines = [f"With {millions(last['objects'])} objects, {verdict_line(LoadVerdict.from_json(last['load']))}"]
+    """State from where the store is full, the verdict on the load of the last state with room, and what is overloaded.
+
+    Of that load, what retries and hedges cost is said, too.
+    """
+    room, full = states_with_room(result), [state for state in result.states if state["full"]]
+    lines = []
+    if full:
+        lines.append(
+            f"With {millions(full[0]['objects'])} objects, {full[0]['full']}; figures from there on are those of a "
+            "store that has room."
+        )
+    last = room[-1] if room else None
+    if last is None or last["load"] is None:
+        return lines
+    lines.append(f"With {millions(last['objects'])} objects, {verdict_line(LoadVerdict.from_json(last['load']))}")
+    if last["extra"] is not None:
+        lines.append(f"Of this load, {extra_attempts_line(ExtraAttempts(**last['extra']))}")
     count = sum(state["load"] is not None and state["load"]["overloaded"] for state in result.states)
     if count:
         lines.append(f"{count} of {len(result.states)} states are overloaded: their latencies have no interval.")
-    if last["extra"] is not None:
-        lines.insert(1, f"Of this load, {extra_attempts_line(ExtraAttempts(**last['extra']))}")
     return [*lines, *_short(result)]
+
+
+def states_with_room(result: Timeline) -> list[State]:
+    """Return the states in which the store is not full."""
+    return [state for state in result.states if not state["full"]]
 
 
 def _short(result: Timeline) -> list[str]:
@@ -67,10 +82,13 @@ def _short(result: Timeline) -> list[str]:
 
 
 def notes(result: Timeline) -> list[str]:
-    """Explain the marks in the tables."""
-    return few_note(
+    """Explain the marks in the tables, and say if fill is not known."""
+    few = few_note(
         name for state in result.states for op in state["ops"].values() for name in ("p50", "p99") if name in op["few"]
     )
+    if result.states[0]["fill_fraction"] is None:
+        return [*few, "How full drives are is not known: the spec has no capacity of them."]
+    return few
 
 
 def effects_grids(result: Timeline) -> list[Grid]:
@@ -80,18 +98,20 @@ def effects_grids(result: Timeline) -> list[Grid]:
 
 
 def _op_grid(result: Timeline, op: str, bands: TimelineBands | None) -> Grid:
-    columns = ["objects", "fill", "spilled", "op/s", "±", "p50", "p99", "busiest"]
+    spills = any("spilled_bytes" in state for state in result.states)
+    columns = ["objects", "fill", *(["spilled"] if spills else []), "op/s", "±", "p50", "p99", "busiest"]
+    before = len(columns) - 2  # empty cells between the objects and the name of an effect
     own: list[list[str]] = [[] for _ in result.states]
     if bands is not None:
         columns += [f"op/s {bands.level:.0%}", f"p99 {bands.level:.0%}"]
         own = [_band_cells(each[op]) if op in each else [] for each in bands.states]
     rows = [
-        (state["objects"], [*_state_row(state, state["ops"][op]), *band])
+        (state["objects"], [*_state_row(state, state["ops"][op], spills), *band])
         for state, band in zip(result.states, own, strict=True)
         if op in state["ops"]
     ]
-    empty = [""] * (len(columns) - 2)
-    rows += [(each.objects, [millions(each.objects), *empty[:6], each.name, *empty[6:]]) for each in result.effects]
+    after = [""] * (len(columns) - before - 2)
+    rows += [(each.objects, [millions(each.objects), *[""] * before, each.name, *after]) for each in result.effects]
     title = f"{op} by objects stored (± {CONFIDENCE:.0%} interval)"
     return Grid(title, columns, [row for _, row in sorted(rows, key=lambda pair: pair[0])])
 
@@ -101,13 +121,13 @@ def _band_cells(bands: dict[str, tuple[float, float]]) -> list[str]:
     return [" … ".join(map(write, bands[name])) for name, write in written]
 
 
-def _state_row(state: dict[str, Any], figures: dict[str, Any]) -> list[str]:
+def _state_row(state: State, figures: dict[str, Any], spills: bool) -> list[str]:
     latency, busiest, rate = figures["latency_s"], figures["busiest"], figures["throughput_ops"]
     half = figures["interval"]["throughput_ops"][1] - rate
     return [
         millions(state["objects"]),
-        f"{state['fill_fraction']:.0%}",
-        size(state["spilled_bytes"]) if state.get("spilled_bytes") else "",
+        "–" if state["fill_fraction"] is None else f"{state['fill_fraction']:.0%}",
+        *([size(state["spilled_bytes"]) if state["spilled_bytes"] else ""] if spills else []),
         number(rate),
         f"{half / rate:.1%}" if rate and math.isfinite(half) else number(None),
         quantile("p50", latency["p50"], figures["few"]),
@@ -129,7 +149,7 @@ def _reshards_grids(result: Timeline) -> list[Grid]:
     )
 
 
-def _lost(state: dict[str, Any]) -> str:
+def _lost(state: State) -> str:
     return f"{state['lost_to_reshards']:.2%}"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from models.devices.file_system import Metadata, folder, inodes
+from models.devices.file_system import Metadata, Reads, folder, inodes
 from models.network.service_demand import NOTHING, ServiceDemand
 from models.swift.spec.spec import SwiftSpec
 
@@ -37,13 +37,27 @@ def metadata_of(spec: SwiftSpec) -> Metadata:
     return Metadata(tuple(folders), (inodes(1 / each), inodes(), inodes()), 2 + 1 / each, data_bytes)
 
 
+def objects_of_drive(spec: SwiftSpec) -> float:
+    """Return the number of stored objects of which the drive with the greatest weight has a piece."""
+    weights = spec.ring.weights
+    part = max(weights) / sum(weights) if weights else 1 / spec.total_drives
+    return spec.stored.objects * spec.pieces * part
+
+
+def reads_of(spec: SwiftSpec) -> Reads:
+    """Return the reads of look-ups; none if all metadata are in memory, or the spec gives the time of a look-up."""
+    if spec.drives.lookup.takes_time or spec.hosts.memory is None or not spec.stored.objects:
+        return Reads()
+    pieces = spec.stored.objects * spec.pieces / spec.hosts.count
+    return metadata_of(spec).reads(CACHING * spec.hosts.memory / pieces)
+
+
 def lookup_of(spec: SwiftSpec) -> ServiceDemand:
     """Return the drive time of a look-up: as the spec gives it, or that of the mean number of reads."""
-    drives, memory = spec.drives, spec.hosts.memory
-    if drives.lookup.takes_time or memory is None or not spec.stored.objects or drives.read is None:
+    drives = spec.drives
+    reads = sum(reads_of(spec).found)
+    if drives.lookup.takes_time or spec.hosts.memory is None or not spec.stored.objects or drives.read is None:
         return drives.lookup
-    pieces = spec.stored.objects * spec.pieces / spec.hosts.count
-    reads = sum(metadata_of(spec).reads(CACHING * memory / pieces).found)
     return drives.read.without_bytes.scaled(reads) if reads else NOTHING
 
 

@@ -53,4 +53,5 @@ def hosts() -> Presets:
 
 def drives() -> Presets:
     """Return the presets of the section `drives`: one for each device."""
-    return drive_presets(("queue_depth", "read", "write", "read_latency", "write_latency", "disk"), durable="sync")
+    fields = ("queue_depth", "read", "write", "read_latency", "write_latency", "disk", "capacity")
+    return drive_presets(fields, durable="sync")

@@ -148,6 +148,9 @@ class Drives(HostDrives, ArrayTimes):
 
     durable: ClassVar[str] = "sync"
 
+    capacity: (
+        Annotated[Bytes, Basis("no default: presets have the figures of data sheets", 10**10, 2 * 10**14)] | None
+    ) = Field(None, gt=0, description="Usable capacity of a drive, for `timeline` and `plan`; absent: no limit.")
     write_latency: Demand = Field(
         NOTHING, description="Further latency of a write, which overlaps with other accesses."
     )

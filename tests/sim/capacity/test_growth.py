@@ -130,7 +130,7 @@ def test_mistakes_name_the_field(change, said):
 @pytest.mark.parametrize(
     ("store", "change", "said"),
     [
-        (load_spec(EXAMPLES / "swift" / "criterion.yaml"), {}, "objects: store swift: its model has no growth"),
+        (load_spec(EXAMPLES / "bob" / "one-host.yaml"), {}, "objects: store bob: its model has no growth"),
         (ceph("workload.rate=10/s"), {"rate": None, "clients": {"growth": 0.1}}, "has no clients"),
         (ceph(), {"rate": {"growth": 0.1}}, "rate.now: is missing"),
         (ceph("workload.keys=write_once_read_once"), {}, "need a closed loop"),

@@ -185,8 +185,8 @@ def test_plans_that_cannot_be_are_refused(wrong, said):
 
 
 def test_a_store_without_growing_state_is_refused():
-    with pytest.raises(InputError, match="store swift: its model has no growth"):
-        timeline(load_spec(EXAMPLES / "swift" / "criterion.yaml"), PLAN)
+    with pytest.raises(InputError, match="store bob: its model has no growth"):
+        timeline(load_spec(EXAMPLES / "bob" / "one-host.yaml"), PLAN)
 
 
 # Growth
@@ -371,10 +371,10 @@ def test_mistakes_are_one_line(capsys, arguments, said):
 
 
 def test_a_store_that_does_not_grow_is_one_line(capsys):
-    example = EXAMPLES / "swift" / "criterion.yaml"
+    example = EXAMPLES / "bob" / "one-host.yaml"
     code, _, err = tailcast(capsys, str(example), "--objects", "1..2")
     assert code == 2
-    assert "store swift: its model has no growth" in err
+    assert "store bob: its model has no growth" in err
 
 
 def test_what_reshards_cost_is_drawn(found):
