@@ -33,7 +33,7 @@ def draft(site: Site) -> Tree:
         "hosts": common.hosts(site, HOST),
         "drives": {
             "count": site["drives"],
-            **drive_times.drives(site, ""),
+            **drive_times.drives(site, "", has_capacity=False),
             "append": Known({"constant": "5us", "per_byte": "0.2ns"}, "assumed: a copy into the page cache"),
             "dirty_limit": assumed("10GB", "a tenth of the memory", "1GB", "40GB"),
         },

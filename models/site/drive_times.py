@@ -37,17 +37,19 @@ def is_rotational(name: str) -> bool:
     return _device(name).rotational
 
 
-def drives(site: Site, durable: str) -> dict[str, Known]:
-    """Return the times of the section `drives`: those of a preset, or measured.
+def drives(site: Site, durable: str, has_capacity: bool = True) -> dict[str, Known]:
+    """Return the times and the capacity of the section `drives`: those of a preset, or measured.
 
     Args:
         site: what is known.
         durable: the section's field for the time of a durable write; empty: it has none.
+        has_capacity: whether the section has a capacity.
     """
     return {
         "preset": drive(site),
         **_measured(site),
         **(site.optional(**{durable: "drive.durable"}) if durable else {}),
+        **(site.optional(capacity="drive.capacity") if has_capacity else {}),
     }
 
 

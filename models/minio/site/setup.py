@@ -8,7 +8,7 @@ from models.minio.spec.layout import default_parity, set_size
 from models.minio.spec.presets import hosts as host_presets
 from models.site import common, drive_times
 from models.site.kinds import COUNT, choice
-from models.site.known import Known, Tree, assumed
+from models.site.known import Known, Tree, assumed, plain
 from models.site.setup import Question, Setup, Site
 
 _QUESTIONS = (
@@ -62,11 +62,12 @@ def _further_pools(site: Site) -> Tree:
     if pools is None:
         return {}
     like = {"cores": site["cores"].value, "nic": site["nic"].value}
+    drive = plain(drive_times.drives(site, "commit"))
     sections = [
-        {"hosts": {"count": pool["hosts"], **like}, "drives": {"count": pool["drives"], "preset": site["drive"].value}}
+        {"hosts": {"count": pool["hosts"], **like}, "drives": {"count": pool["drives"], **drive}}
         for pool in pools.value
     ]
-    return {"pools": Known(sections, f"{pools.origin}; cores, network and kind of drives: as the first pool's")}
+    return {"pools": Known(sections, f"{pools.origin}; cores, network and drives: as the first pool's")}
 
 
 SETUP = Setup(_QUESTIONS, draft, READERS, options=options)
