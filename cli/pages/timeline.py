@@ -41,7 +41,9 @@ _NAMES = 4  # heights of effect names, so that neighbours do not overlap
 
 def timeline_page(result: Timeline, title: str, bands: TimelineBands | None = None) -> Page:
     """Return a page about the result of `sim.capacity.timeline.timeline`, with shaded bands of what is not known."""
-    charts = [throughput(result, bands), _latency(result, bands), _state(result)]
+    charts = [throughput(result, bands), _latency(result, bands)]
+    if any(state.get(name) for state in result.states for name in _FRACTIONS):
+        charts.append(_state(result))
     if all(name in result.states[0] for name, _, _ in _SIZES):
         charts.append(_metadata(result))
     header = Header.of(_requested(result), [*opening(result), _found(result)], _certainty(result))
@@ -52,7 +54,7 @@ def timeline_page(result: Timeline, title: str, bands: TimelineBands | None = No
         Section("All states", notes(result), state_grids(result, bands)),
     ]
     if bands is not None:
-        sections.append(Section("What is not known", (), [unknowns_grid(bands.unknowns)]))
+        sections.append(Section("", (), [unknowns_grid(bands.unknowns)]))
     return Page(title, header, sections)
 
 

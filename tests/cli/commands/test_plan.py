@@ -204,9 +204,9 @@ def test_mistakes_are_one_line(capsys, files, arguments, said):
 
 
 def test_growth_that_does_not_fit_is_one_line(capsys):
-    code, _, err = tailcast(capsys, str(EXAMPLES / "swift" / "criterion.yaml"), "--growth", str(GROWTH))
+    code, _, err = tailcast(capsys, str(EXAMPLES / "bob" / "one-host.yaml"), "--growth", str(GROWTH))
     assert code == 2
-    assert "store swift: its model has no growth" in err
+    assert "store bob: its model has no growth" in err
 
 
 @pytest.mark.browser

@@ -70,7 +70,11 @@ def test_the_command_shows_bands(tmp_path: Path, capsys: pytest.CaptureFixture[s
     code, shown, _ = tailcast(capsys, *banded, "--report", str(page))
     assert code == 0
     assert "op/s 80%" in shown and "Bands contain 80% of 20 draws" in shown and "model: all latencies" in shown
-    assert "80% band" in page.read_text()
+    text = page.read_text()
+    assert "80% band" in text and "State of the store" in text
+    unknown = ["--set", "drives={count: 2, read: 1ms, write: 1ms, commit: 1ms}", "--report", str(page)]
+    code, shown, _ = tailcast(capsys, *options, *unknown)
+    assert "How full drives are is not known" in shown and "State of the store" not in page.read_text()
     code, shown, _ = tailcast(capsys, *banded, "--json")
     bands = json.loads(shown)["bands"]
     assert code == 0 and bands["level"] == 0.8 and len(bands["states"]) == 2
