@@ -13,7 +13,7 @@ from models.garage.faults import FAULTS
 from models.garage.setup import SETUP
 from models.garage.spec import MOST_HOSTS, GarageSpec
 from models.garage.spreads import SPREADS
-from models.hosts.growth import growth_of
+from models.hosts.growth import drives_if_full, growth_of
 from models.network.service_demand import ServiceDemand
 from models.store import Store
 from traces.operations import Op
@@ -76,7 +76,7 @@ STORE = Store(
     compile_saturated=partial(compile, waiting=math.inf),
     faults=FAULTS,
     growth=GROWTH,
-    remedies=Remedies(changes),
+    remedies=Remedies(changes, knob=drives_if_full),
     demands=demands,
     unused=unused,
     object_limits=lambda spec: _LIMITS,

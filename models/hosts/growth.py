@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from models.capabilities import Effect, Growth, StateFigures
+from models.capabilities import Effect, Growth, Knob, StateFigures
 from traces.trace import Trace
 
 
@@ -90,6 +90,11 @@ def _first(
         middle = math.sqrt(low * high)
         low, high = (low, middle) if holds(at(middle)) else (middle, high)
     return math.ceil(high)
+
+
+def drives_if_full(spec: Any, limit: str) -> Knob | None:
+    """Return the field that avoids full drives: more of them on each host; None: the limit is another."""
+    return Knob("drives.count", spec.drives.count) if limit == "full" else None
 
 
 def growth_of(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from models.capabilities import Effect, Growth, Knob, StateFigures
 from models.devices import file_system
-from models.hosts.growth import Threshold, effects_between
+from models.hosts.growth import Threshold, drives_if_full, effects_between
 from models.minio.background.maintenance import visited_s
 from models.minio.cluster.file_systems import metadata_of, objects_of_drive, reads_of
 from models.minio.cluster.stations import Pool, Stations
@@ -107,9 +107,9 @@ def effects(spec: MinioSpec, trace: Trace, low: float, high: float) -> tuple[Eff
 
 
 def knob(spec: MinioSpec, limit: str) -> Knob | None:
-    """Return the field that avoids a limit: memory for metadata."""
+    """Return the field that avoids a limit: memory for metadata, or drives."""
     if limit not in ("inodes", "folders") or spec.hosts.memory is None:
-        return None
+        return drives_if_full(spec, limit)
     return Knob("hosts.memory", round(spec.hosts.memory / 1e9), "GB")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from models.capabilities import Effect, Knob
-from models.hosts.growth import holding, object_bytes, stored_growth
+from models.hosts.growth import drives_if_full, holding, object_bytes, stored_growth
 from models.openio.spec import OpenioSpec
 from traces.trace import Trace
 
@@ -65,9 +65,9 @@ def effects(spec: OpenioSpec, trace: Trace, low: float, high: float) -> tuple[Ef
 
 
 def knob(spec: OpenioSpec, limit: str) -> Knob | None:
-    """Return the field that avoids a limit: more containers have smaller bases."""
+    """Return the field that avoids a limit: more containers, which have smaller bases, or drives."""
     if limit != "base":
-        return None
+        return drives_if_full(spec, limit)
     return Knob("directory.containers_per_bucket", spec.directory.containers_per_bucket)
 
 

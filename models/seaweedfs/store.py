@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from functools import partial
 
 from models.capabilities import Evidence, Remedies, SpecChange, larger, more
-from models.hosts.growth import growth_of
+from models.hosts.growth import drives_if_full, growth_of
 from models.network.service_demand import ServiceDemand
 from models.seaweedfs.compile import compile
 from models.seaweedfs.durability import durability
@@ -92,7 +92,7 @@ STORE = Store(
     compile_saturated=partial(compile, waiting=math.inf),
     faults=FAULTS,
     growth=GROWTH,
-    remedies=Remedies(changes),
+    remedies=Remedies(changes, knob=drives_if_full),
     demands=demands,
     unused=unused,
     spreads=SPREADS,

@@ -6,7 +6,7 @@ import math
 
 from models.capabilities import Effect, Knob, StateFigures
 from models.devices import file_system
-from models.hosts.growth import Threshold, effects_between, holding, object_bytes, stored_growth
+from models.hosts.growth import Threshold, drives_if_full, effects_between, holding, object_bytes, stored_growth
 from models.swift.cluster.file_systems import metadata_of, objects_of_drive, reads_of
 from models.swift.spec.spec import SwiftSpec
 from traces.trace import Trace
@@ -78,9 +78,9 @@ def effects(spec: SwiftSpec, trace: Trace, low: float, high: float) -> tuple[Eff
 
 
 def knob(spec: SwiftSpec, limit: str) -> Knob | None:
-    """Return the field that avoids a limit: memory for metadata."""
+    """Return the field that avoids a limit: memory for metadata, or drives."""
     if limit not in ("inodes", "folders") or spec.hosts.memory is None:
-        return None
+        return drives_if_full(spec, limit)
     return Knob("hosts.memory", round(spec.hosts.memory / 1e9), "GB")
 
 

@@ -76,7 +76,9 @@ def test_more_memory_and_fewer_drives_of_a_host_move_the_effects() -> None:
 def test_memory_is_the_knob_of_metadata() -> None:
     found = knob(cluster(), "inodes")
     assert found is not None and (found.path, found.now, found.text(200)) == ("hosts.memory", 137, "200GB")
-    assert knob(cluster(), "full") is None
+    full = knob(cluster(), "full")
+    assert full is not None and (full.path, full.now) == ("drives.count", 12)
+    assert knob(cluster(), "scanner") is None
 
 
 def test_the_size_of_objects_follows_from_the_workload() -> None:

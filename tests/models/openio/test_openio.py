@@ -198,7 +198,8 @@ def test_drives_fill_and_bases_grow_with_the_objects():
     assert later["full"] == found["full"] and later["base"] == pytest.approx(2 * found["base"])
     more = knob(spec, "base")
     assert more is not None and (more.path, more.now) == ("directory.containers_per_bucket", 40)
-    assert knob(spec, "full") is None
+    full = knob(spec, "full")
+    assert full is not None and full.path == "drives.count"
 
 
 def test_a_host_with_more_chunks_than_the_parity_is_doubtful():

@@ -95,7 +95,9 @@ def test_look_ups_that_the_spec_gives_do_not_grow() -> None:
 def test_memory_is_the_knob_of_metadata() -> None:
     found = knob(cluster(), "folders")
     assert found is not None and (found.path, found.text(100)) == ("hosts.memory", "100GB")
-    assert knob(cluster(), "full") is None
+    full = knob(cluster(), "full")
+    assert full is not None and (full.path, full.now) == ("drives.count", 6)
+    assert knob(cluster(), "audit") is None
 
 
 def test_a_timeline_has_slower_reads_once_metadata_are_on_drives() -> None:
