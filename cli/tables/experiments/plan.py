@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from cli.parse.slo import parse_slo
@@ -199,6 +200,7 @@ def _looked_at(limit: Limit) -> str:
 def _changes(result: CapacityPlan) -> Grid:
     best = result.best.change.values if result.best else None
     ranked = sorted(result.changes, key=lambda trial: trial.change.order)
+    reasons = [trial.finding.reason for trial in ranked]
     rows = [
         [
             change_text(trial.change.values),
@@ -210,7 +212,9 @@ def _changes(result: CapacityPlan) -> Grid:
         for trial in ranked
     ]
     title = f"Changes, and month {result.months} with them"
-    return Grid(title, ["change", "verdict", "cost", *result.slos, "of scenarios"], rows, labels=2)
+    return _with_reasons(
+        Grid(title, ["change", "verdict", "cost", *result.slos, "of scenarios"], rows, labels=2), reasons
+    )
 
 
 def _verdict(trial: Trial) -> str:
@@ -232,16 +236,21 @@ def _likely(result: CapacityPlan) -> Grid:
         ]
         for moment in result.likely
     ]
-    return Grid(
-        "Most likely growth", ["month", "objects", "fill", *(["busiest"] if is_open else []), *result.slos], rows
-    )
+    columns = ["month", "objects", "fill", *(["busiest"] if is_open else []), *result.slos]
+    return _with_reasons(Grid("Most likely growth", columns, rows), [each.health.reason for each in result.likely])
+
+
+def _with_reasons(grid: Grid, reasons: Sequence[str | None]) -> Grid:
+    """Return the table with a column for why a store was not simulated, unless all were."""
+    if not any(reasons):
+        return grid
+    rows = [[*row, reason or ""] for row, reason in zip(grid.rows, reasons, strict=True)]
+    return replace(grid, columns=[*grid.columns, "state"], rows=rows)
 
 
 def _figures(result: CapacityPlan, health: HealthAssessment) -> list[str]:
-    """Return the value of each objective, or the reason why there is none in the first column."""
-    if health.reason is not None:
-        return [health.reason, *[""] * (len(result.slos) - 1)][: len(result.slos)]
-    return [figure(text, health.slos[text].value) for text in result.slos]
+    """Return the value of each objective; empty: there is none, as the store was not simulated."""
+    return ["" if health.reason is not None else figure(text, health.slos[text].value) for text in result.slos]
 
 
 def _busiest(loads: dict[str, float]) -> str:

@@ -147,6 +147,17 @@ def test_sentences_of_a_plan_do_not_contradict_each_other(capsys, tmp_path):
     assert "1,296 M a month" in told
 
 
+def test_full_drives_are_a_limit_with_the_number_that_avoids_it() -> None:
+    """No objective is needed to see why the store of each month and each change does not work."""
+    filling = minio("drives.capacity=50GB", "drives.count=4", "stored={objects: 10000, object_size: 1MB}")
+    growth = validated(Growth, {"months": 3, "objects": {"per_month": 50_000}, "scenarios": 1}, "growth")
+    grids = {grid.title: grid for grid in plan_grids(plan(filling, growth, [], window_s=0.1, replications=1))}
+    (full,) = [dict(zip(grids["Limits"].columns, row, strict=True)) for row in grids["Limits"].rows if row[0] == "full"]
+    assert full["set"].startswith("drives.count to at least ")
+    likely = grids["Most likely growth"]
+    assert likely.columns[-1] == "state" and not likely.rows[0][-1] and "refuse writes" in likely.rows[-1][-1]
+
+
 def test_many_objects_have_no_exponent():
     found = Contradiction("objects.per_month", 3.8e7, "the workload", 1.174e10)
     text = contradiction_text(found)
