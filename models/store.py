@@ -260,10 +260,6 @@ def compile_spec(
     store, spec = store_of(spec), before(spec, last_arrival_s(trace) if end_s is None else end_s)
     present = np.bincount(trace.op, minlength=len(OPS)) > 0
     issued = [op for op, is_issued in zip(OPS, present, strict=True) if is_issued]
-    refused = [op for op in issued if op not in store.operations]
-    if refused:
-        serves = ", ".join(op for op in OPS if op in store.operations)
-        raise InputError(f"workload: has {', '.join(refused)}; store {store.name} serves {serves}")
     refuse_missing_demands(spec, issued, demands_of(spec, issued))
     network, requests = ((saturated and store.compile_saturated) or store.compile)(spec, trace)
     network = with_connections(network, requests, spec.client, trace)
@@ -290,9 +286,16 @@ def demands_of(spec: Spec, ops: Collection[Op]) -> dict[str, ServiceDemand | Non
     """Return the demands that requests with these operations visit, by path, with those of the store below.
 
     None: the spec does not give a demand that it must give.
+
+    Raises:
+        InputError: the store does not serve one of the operations.
     """
-    demands = store_of(spec).demands
-    return {} if demands is None else dict(demands(spec, ops))
+    store = store_of(spec)
+    refused = [op for op in ops if op not in store.operations]
+    if refused:
+        serves = ", ".join(op for op in OPS if op in store.operations)
+        raise InputError(f"workload: has {', '.join(refused)}; store {store.name} serves {serves}")
+    return {} if store.demands is None else dict(store.demands(spec, ops))
 
 
 def required(capability: Capability | None, spec: Spec, what: str, where: str = "") -> Capability:

@@ -17,14 +17,14 @@ from models.capabilities import Doubt
 from models.spec.origins import Origin
 from models.store import Spec, faults_of, store_of
 from traces.spec.field_notes import FittedAt, LinkRate, Unit, note_of
-from traces.spec.units import WEIGHT
+from traces.spec.units import WEIGHT, parse_weight
 from traces.trace import Trace
 from traces.workload.generate import generate
 from traces.workload.keys import UniformKeys
 from traces.workload.workload import Workload
 
 _LINKS_GBIT = (10, 25, 40, 50, 100, 200, 400)
-_GIGABYTES = re.compile(r"\s*(\d+)(?:\.0*)?\s*GB/s\s*")
+_GIGABYTES = re.compile(r"\s*(\d+)(?:\.0*)?\s*GB(?:/s)?\s*")
 _SAMPLE = 200  # requests, of which the largest counts
 _ALL_WEIGHTS = 1.0, 100.0
 _ROUNDED = 0.02  # relative difference of a sum of rounded weights
@@ -101,12 +101,24 @@ def _weights(field: _Field) -> Iterator[Doubt]:
     if note_of(type(field.owner), field.name, Unit) == WEIGHT and isinstance(values, Mapping | tuple):
         names = list(values) if isinstance(values, Mapping) else list(range(len(values)))
         yield from _mixed({f"{field.path}.{name}": values[name] for name in names})
+        yield from _percentages(field.path, field.given)
     elif isinstance(values, tuple) and values and isinstance(values[0], BaseModel):
         weighted = [name for name in type(values[0]).model_fields if note_of(type(values[0]), name, Unit) == WEIGHT]
         for name in weighted:
             each = [getattr(value, name, None) for value in values]
             if all(isinstance(weight, int | float) for weight in each):
                 yield from _mixed({f"{field.path}.{number}.{name}": weight for number, weight in enumerate(each)})
+
+
+def _percentages(path: str, given: Any) -> Iterator[Doubt]:
+    """Find percentages that are not 100 % together."""
+    if not isinstance(given, Mapping) or len(given) < 2:
+        return
+    texts = [str(each).strip() for each in given.values()]
+    if all(text.endswith("%") for text in texts):
+        total = sum(map(parse_weight, texts))
+        if abs(total - 100) > 100 * _ROUNDED:
+            yield Doubt(path, f"its percentages are {total:g} % together; as weights are relative, they are scaled")
 
 
 def _mixed(weights: Mapping[str, Any]) -> Iterator[Doubt]:

@@ -78,11 +78,11 @@ class Kept:
         """How long a rebuild takes and how probable data loss is, in words; empty: not known."""
         if self.rebuild_s is None or self.annual_loss is None:
             return ""
+        rebuilt = f"after a drive fails, all is whole again in {duration_text(self.rebuild_s)} ({self.rebuilt_by})"
+        if "drive" in self.loses:
+            rebuilt = "what a drive loses that fails is not rebuilt"
         loss = f"{self.annual_loss:.1e}" if self.annual_loss < 0.001 else f"{self.annual_loss:.1%}"
-        return (
-            f"after a drive fails, all is whole again in {duration_text(self.rebuild_s)} ({self.rebuilt_by}); failures "
-            f"of drives lose data with probability {loss} within a year"
-        )
+        return f"{rebuilt}; failures of drives lose data with probability {loss} within a year"
 
 
 def kept(durability: Durability, promise: Promise | None) -> Kept:

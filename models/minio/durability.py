@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from models.devices.file_system import PAGE_BYTES
 from models.durability.durability import Durability, Rebuild, capacity_of
 from models.minio.background.maintenance import healed_s
 from models.minio.growth import FULL
@@ -75,7 +76,8 @@ def _full(spec: MinioSpec, drives: Drives) -> Stored | None:
     capacity = drives.capacity or capacity_of(drives.preset)
     if capacity is None:
         return None
-    size = max(1, round(generate(spec.workload, 0).size_bytes.mean()))
+    least = PAGE_BYTES * spec.layout.data  # a block on each drive
+    size = max(least, round(generate(spec.workload, 0).size_bytes.mean()))
     usable = FULL * capacity * spec.total_drives * spec.layout.data / spec.layout.size
     return Stored(objects=max(1.0, usable / size), object_size=size)
 

@@ -182,6 +182,11 @@ def _drawn(
 def _check(experiment: FailureExperiment, spec: Spec, times: Times) -> None:
     if not experiment.failures:
         raise InputError("no failure is given; name one, for example drive")
+    known: set[tuple[str, str | None, float | None]] = set()
+    for failure in experiment.failures:
+        if (key := (failure.kind, failure.which, failure.value)) in known:
+            raise InputError(f"failure {failure.text}: is given twice")
+        known.add(key)
     requested = requested_ops(spec)
     for slo in experiment.slos:
         if slo.figure == UTILIZATION:

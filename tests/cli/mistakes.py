@@ -102,6 +102,8 @@ def prepared(folder: Path) -> Path:
     }
     for name, data in files.items():
         (folder / name).write_text(yaml.safe_dump(data))
+    (folder / "list.yaml").write_text("- store: minio\n")
+    (folder / "number.yaml").write_text("42\n")
     (folder / "broken.yaml").write_text("store: minio\nworkload: [1, 2\nhost: 3\n")
     (folder / "tabs.yaml").write_text("store: minio\nworkload:\n\tclients: 3\n")
     twice = "store: minio\nworkload:\n  groups:\n    app: {rate: 1}\n    app: {rate: 2}\n"
@@ -363,6 +365,26 @@ MISTAKES = [
     Mistake(
         "`--failure node`", "did you mean host?", ["failures", "minio.yaml", "node"],
         says=("node", "did you mean host?"),
+    ),
+    Mistake(
+        "`failures … host host`", "is given twice", ["failures", "open.yaml", "host", "host"],
+        says=("failure host: is given twice",),
+    ),
+    *(
+        Mistake(
+            f"`{command}` with operations on files", "the operations that the store serves",
+            [command, "minio.yaml", "--set", "workload.mix={READ: 1}"],
+            says=("workload: has READ; store minio serves GET, PUT",), hides=("give times",),
+        )
+        for command in ("check", "bounds", "simulate")
+    ),
+    Mistake(
+        "a spec that is a list", "a mapping is needed", ["check", "list.yaml"],
+        says=("list.yaml: contains a list; a mapping of fields is needed",),
+    ),
+    Mistake(
+        "a spec that is a number", "a mapping is needed", ["check", "number.yaml"],
+        says=("number.yaml: contains a number; a mapping of fields is needed",),
     ),
     Mistake(
         "`find --with-failure node`", "did you mean host?",

@@ -63,6 +63,9 @@ for _loader in (_Loader, _FastLoader):  # 1e6 is a number
     )
 
 
+_KINDS = {list: "a list", str: "a text", int: "a number", float: "a number"}
+
+
 def load_mapping(path: Path) -> dict[str, Any]:
     """Load a YAML file that contains a mapping.
 
@@ -71,7 +74,7 @@ def load_mapping(path: Path) -> dict[str, Any]:
     """
     data = parsed_yaml(text_of(path), str(path))
     if not isinstance(data, dict):
-        content = "is empty" if data is None else f"contains a {type(data).__name__}"
+        content = "is empty" if data is None else f"contains {_KINDS.get(type(data), 'one value')}"
         raise InputError(f"{path}: {content}; a mapping of fields is needed")
     return data
 

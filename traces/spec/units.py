@@ -30,10 +30,13 @@ _SECONDS = {
 _PER_SECOND = {"": 1.0, "/s": 1.0, "op/s": 1.0, "ops/s": 1.0, "/min": 1 / 60, "/h": 1 / 3600}
 
 
+_GREEK_MU, _MICRO = "\u03bc", "\u00b5"  # two characters that look the same
+
+
 def _split(value: object, kind: str, example: str) -> tuple[float, str]:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f"{value!r} is not a {kind}; write it like {example}")
-    match = _NUMBER.match(str(value))
+    match = _NUMBER.match(str(value).replace(_GREEK_MU, _MICRO))
     if match is None:
         raise ValueError(f"{value!r} is not a {kind}; write it like {example}")
     number = float(match[1])

@@ -133,6 +133,25 @@ def test_what_settings_lose(store: str, sets: list[str], lost: tuple[str, ...]) 
     assert kept_of(spec(store, *sets))[""].loses == lost
 
 
+@pytest.mark.parametrize(
+    ("store", "sets", "opening"),
+    [
+        ("versitygw", [], "what a drive loses that fails is not rebuilt"),
+        ("minio", ["erasure.parity=0"], "what a drive loses that fails is not rebuilt"),
+        ("minio", [], "after a drive fails, all is whole again in "),
+        ("versitygw", [RAID_6], "after a drive fails, all is whole again in "),
+    ],
+)
+def test_a_rebuild_takes_time_only_where_something_can_be_rebuilt(store: str, sets: list[str], opening: str) -> None:
+    assert kept_of(spec(store, *sets))[""].figures.startswith(opening)
+
+
+def test_empty_objects_take_a_block_of_each_drive() -> None:
+    empty, small = (kept_of(spec("minio", f"workload.object_size={size}"))[""].rebuild_s for size in ("0B", "16KiB"))
+    assert empty is not None
+    assert empty == small
+
+
 def test_a_quorum_of_one_may_lose_what_it_just_acknowledged() -> None:
     for found in (kept_of(spec("bob", "quorum=1"))[""], kept_of(spec("garage", "consistency=dangerous"))[""]):
         assert found.loses == ()
