@@ -58,7 +58,7 @@ def percent(log_ratio: float) -> str:
     """Format the logarithm of a ratio as ``+12.3%``, or as ``×4.56`` if the ratio exceeds 2."""
     if log_ratio > math.log(2):
         return f"×{_digits(math.exp(min(log_ratio, 700.0)))}"
-    return f"{math.expm1(log_ratio) * 100:+.1f}%"
+    return f"{(round(math.expm1(log_ratio) * 100, 1) or 0.0):+.1f}%"  # never -0.0%
 
 
 def percent_between(between: Sequence[float]) -> str:

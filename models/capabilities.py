@@ -193,6 +193,20 @@ def larger(spec: StoreSpec, *paths: str) -> Iterator[SpecChange]:
         yield from ({path: count} for count in more(now))
 
 
+_GBIT = 1e9 / 8  # in bytes
+LINKS_GBIT = (10, 25, 40, 50, 100, 200, 400)
+"""Rates of Ethernet (IEEE 802.3) that servers have."""
+_FASTER = 1.01  # a link that is as fast already differs by rounding only
+
+
+def faster_links(spec: StoreSpec, *paths: str) -> Iterator[SpecChange]:
+    """Yield changes of a spec to the next two rates of Ethernet, given the paths of bandwidths; 0 has no limit."""
+    for path in paths:
+        now: Any = reduce(getattr, path.split("."), spec)
+        faster = [rate for rate in LINKS_GBIT if now and rate * _GBIT > _FASTER * now]
+        yield from ({path: f"{rate}Gbit/s"} for rate in faster[:2])
+
+
 @dataclass(frozen=True)
 class ServerPart(Generic[S]):
     """The part of a request's latency that the server measures: from its arrival until its handler has finished.

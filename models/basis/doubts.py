@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from models.capabilities import Doubt
+from models.capabilities import LINKS_GBIT, Doubt
 from models.spec.origins import Origin
 from models.store import Spec, faults_of, store_of
 from traces.spec.field_notes import FittedAt, LinkRate, Unit, note_of
@@ -23,7 +23,6 @@ from traces.workload.generate import generate
 from traces.workload.keys import UniformKeys
 from traces.workload.workload import Workload
 
-_LINKS_GBIT = (10, 25, 40, 50, 100, 200, 400)
 _GIGABYTES = re.compile(r"\s*(\d+)(?:\.0*)?\s*GB(?:/s)?\s*")
 _SAMPLE = 200  # requests, of which the largest counts
 _ALL_WEIGHTS = 1.0, 100.0
@@ -90,7 +89,7 @@ def _inside(value: Any, given: Any, before: str) -> Iterator[_Field]:
 def _link_rate(field: _Field) -> Iterator[Doubt]:
     """Find a rate of Ethernet in Gbit/s that is written in GB/s."""
     written = _GIGABYTES.fullmatch(field.given) if isinstance(field.given, str) else None
-    if written and int(written[1]) in _LINKS_GBIT and note_of(type(field.owner), field.name, LinkRate):
+    if written and int(written[1]) in LINKS_GBIT and note_of(type(field.owner), field.name, LinkRate):
         rate = int(written[1])
         yield Doubt(field.path, f"{rate} GB/s are {8 * rate} Gbit/s; did you mean {rate}Gbit/s?")
 

@@ -12,7 +12,7 @@ from models.bob.faults import FAULTS
 from models.bob.setup import SETUP
 from models.bob.spec import BobSpec
 from models.bob.spreads import SPREADS
-from models.capabilities import Evidence, ObjectLimits, Remedies, SpecChange, larger
+from models.capabilities import Evidence, ObjectLimits, Remedies, SpecChange, faster_links, larger
 from models.network.service_demand import ServiceDemand
 from models.store import Store
 from traces.operations import Op
@@ -54,8 +54,9 @@ def unused(spec: BobSpec, ops: Collection[Op]) -> list[str]:
 
 
 def changes(spec: BobSpec, at_end: BobSpec) -> Iterator[SpecChange]:
-    """Yield more hosts, cores and drives."""
+    """Yield more hosts, cores and drives, and faster links."""
     yield from larger(spec, "hosts.count", "hosts.cores.count", "drives.count")
+    yield from faster_links(spec, "hosts.nic")
 
 
 STORE = Store(

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from models.hosts.faults import HostEpoch, HostOutage, HostSilence, host_epochs
-from models.shared.faults import SLOW_PARTS, FaultKind, HostNeighbour, SlowDrive
+from models.shared.faults import OTHER_HOSTS, SLOW_PARTS, FaultKind, HostNeighbour, SlowDrive
 from traces.spec.field_notes import Basis
 from traces.spec.units import Seconds
 
@@ -49,8 +49,8 @@ def epochs_of(faults: Collection[Fault]) -> tuple[HostEpoch, ...]:
 
 
 FAULTS = {
-    "host": FaultKind("host_down", "outage", "host", refuses=True),
-    "hung-host": FaultKind("host_hung", "outage", "host", settled={"detected_after": 0.0}),
+    "host": FaultKind("host_down", "outage", "host", refuses=True, helps=OTHER_HOSTS),
+    "hung-host": FaultKind("host_hung", "outage", "host", settled={"detected_after": 0.0}, helps=OTHER_HOSTS),
     **SLOW_PARTS,
 }
 """The failures of the command `failures`, by name."""

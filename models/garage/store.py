@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from models.capabilities import Evidence, ObjectLimits, Remedies, SpecChange, larger, more
+from models.capabilities import Evidence, ObjectLimits, Remedies, SpecChange, faster_links, larger, more
 from models.garage.compile import compile
 from models.garage.durability import durability
 from models.garage.faults import FAULTS
@@ -59,9 +59,10 @@ def unused(spec: GarageSpec, ops: Collection[Op]) -> list[str]:
 
 
 def changes(spec: GarageSpec, at_end: GarageSpec) -> Iterator[SpecChange]:
-    """Yield more hosts, cores and drives."""
+    """Yield more hosts, cores and drives, and faster links."""
     yield from ({"hosts.count": n} for n in more(spec.hosts.count) if n <= MOST_HOSTS)
     yield from larger(spec, "hosts.cores.count", "drives.count")
+    yield from faster_links(spec, "hosts.nic")
 
 
 def _stored_bytes(spec: GarageSpec, object_bytes: float) -> float:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from models.capabilities import Remedies, SpecChange, larger
+from models.capabilities import Remedies, SpecChange, faster_links, larger
 from models.hosts.speed_groups import renewed
 from models.minio.growth import knob
 from models.minio.spec.spec import MinioSpec
-
-_GBIT = 1e9 / 8  # in bytes
-
-_LINKS_GBIT = (10, 25, 40, 50, 100, 200, 400)
-"""Rates of Ethernet (IEEE 802.3) that servers have."""
 
 
 def changes(spec: MinioSpec, at_end: MinioSpec) -> Iterator[SpecChange]:
@@ -24,9 +19,7 @@ def changes(spec: MinioSpec, at_end: MinioSpec) -> Iterator[SpecChange]:
     """
     yield from larger(spec, "hosts.cores.count")
     yield from ({"drives.count": n * spec.drives.count} for n in (2, 4))
-    if spec.hosts.nic:
-        faster = [rate for rate in _LINKS_GBIT if rate * _GBIT > 1.01 * spec.hosts.nic]
-        yield from ({"hosts.nic": f"{rate}Gbit/s"} for rate in faster[:2])
+    yield from faster_links(spec, "hosts.nic")
     groups = spec.hosts.groups
     yield from renewed(groups)
     if spec.hosts.count > 1 and groups:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from models.capabilities import Doubt, Evidence, ObjectLimits, Remedies, SpecChange, larger
+from models.capabilities import Doubt, Evidence, ObjectLimits, Remedies, SpecChange, faster_links, larger
 from models.network.service_demand import ServiceDemand
 from models.openio.compile import compile
 from models.openio.durability import durability
@@ -84,10 +84,12 @@ def doubts(spec: OpenioSpec) -> Iterator[Doubt]:
 
 
 def changes(spec: OpenioSpec, at_end: OpenioSpec) -> Iterator[SpecChange]:
-    """Yield more gateways, hosts, cores, drives and containers."""
+    """Yield more gateways, hosts, cores, drives and containers, and faster links."""
     if not spec.gateways.collocated:
         yield from larger(spec, "gateways.count")
+        yield from faster_links(spec, "gateways.nic")
     yield from larger(spec, "hosts.count", "hosts.cores.count", "drives.count", "directory.containers_per_bucket")
+    yield from faster_links(spec, "hosts.nic")
 
 
 STORE = Store(

@@ -16,7 +16,7 @@ from pydantic import Field
 from models.hosts.faults import HostSilence
 from models.shared import epochs
 from models.shared.epochs import NO_PARTS, Parts, Span
-from models.shared.faults import SLOW_PARTS, FaultKind, HostNeighbour, SlowDrive
+from models.shared.faults import OTHER_HOSTS, SLOW_PARTS, FaultKind, HostNeighbour, SlowDrive
 from traces.spec.field_notes import Basis
 from traces.spec.units import Seconds
 
@@ -73,8 +73,8 @@ def _spans(fault: Fault) -> Iterator[Span]:
 _DETECTED = {"detected_after": 0.0}
 
 FAULTS = {
-    "host": FaultKind("host_down", "outage", "host", refuses=True, settled=_DETECTED),
-    "hung-host": FaultKind("host_hung", "outage", "host", settled=_DETECTED),
+    "host": FaultKind("host_down", "outage", "host", refuses=True, settled=_DETECTED, helps=OTHER_HOSTS),
+    "hung-host": FaultKind("host_hung", "outage", "host", settled=_DETECTED, helps=OTHER_HOSTS),
     **SLOW_PARTS,
 }
 """The failures of the command `failures`, by name."""

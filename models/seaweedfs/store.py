@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from models.capabilities import Evidence, Remedies, SpecChange, larger, more
+from models.capabilities import Evidence, Remedies, SpecChange, faster_links, larger, more
 from models.hosts.growth import drives_if_full, growth_of
 from models.network.service_demand import ServiceDemand
 from models.seaweedfs.compile import compile
@@ -72,10 +72,12 @@ def unused(spec: SeaweedSpec, ops: Collection[Op]) -> list[str]:
 
 
 def changes(spec: SeaweedSpec, at_end: SeaweedSpec) -> Iterator[SpecChange]:
-    """Yield more hosts, cores, drives, gateways and writable volumes."""
+    """Yield more hosts, cores, drives, gateways and writable volumes, and faster links."""
     if not spec.gateways.collocated:
         yield from larger(spec, "gateways.count")
+        yield from faster_links(spec, "gateways.nic")
     yield from larger(spec, "hosts.count", "hosts.cores.count", "drives.count")
+    yield from faster_links(spec, "hosts.nic")
     yield from ({"volumes.writable": n} for n in more(spec.volumes.per_bucket))
 
 

@@ -59,6 +59,9 @@ class FaultKind:
         return f"{self.within}.faults" if self.within else "faults"
 
 
+OTHER_HOSTS: tuple[Mapping[str, Any], ...] = ({"balance": "proxy"},)
+"""What helps while a host is down: a proxy sends no requests to a host that is known to be down."""
+
 SLOW_PARTS = {
     "slow-drive": FaultKind("slow_drive", "slow", "drive"),
     "noisy-neighbour": FaultKind("noisy_neighbour", "neighbour"),

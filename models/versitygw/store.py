@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from models.capabilities import Evidence, Remedies, SpecChange, larger
+from models.capabilities import Evidence, Remedies, SpecChange, faster_links, larger
 from models.hosts.growth import drives_if_full, growth_of
 from models.network.service_demand import ServiceDemand
 from models.store import Store
@@ -56,10 +56,11 @@ def unused(spec: VersitygwSpec, ops: Collection[Op]) -> list[str]:
 
 
 def changes(spec: VersitygwSpec, at_end: VersitygwSpec) -> Iterator[SpecChange]:
-    """Yield more hosts on a remote file system, more cores and drives."""
+    """Yield more hosts on a remote file system, more cores and drives, and faster links."""
     if spec.is_remote:
         yield from larger(spec, "hosts.count")
     yield from larger(spec, "hosts.cores.count", "drives.count")
+    yield from faster_links(spec, "hosts.nic")
 
 
 GROWTH = growth_of(lambda spec, size: size + _FILE_BYTES, lambda spec: spec.drives.capacity * spec.drives.count)

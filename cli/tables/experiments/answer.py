@@ -102,7 +102,8 @@ def _limit(when: str, limit: FoundLimit) -> str:
     figures = ""
     if isinstance(trial, LimitTrial):
         figures = ", ".join(f"{slo.text.partition('<')[0]} {figure_of(slo, trial.slo[slo.text])}" for slo in limit.slos)
-        figures = f" ({figures})"
+        there = shown(limit, trial.value)
+        figures = f" ({figures})" if there == estimate(limit) else f" (at {there}: {figures})"
     meets, violates = limit.sure.meets, limit.sure.violates
     between = f"; between {shown(limit, meets)} and {shown(limit, violates)} for sure" if meets and violates else ""
     return f"{when}: up to {estimate(limit)} meets {objectives}{figures}{between}."
@@ -151,9 +152,7 @@ def _changes(changes: Changes | Refused, asked: Asked, slos: Sequence[Slo]) -> I
     if best is None:
         yield Line(f"Cheapest change for {rate}: no single one of the store's remedies meets the objectives.")
     else:
-        price = f"for {number(best.extra_cost)}"
-        if best.extra_cost is None:
-            price = "without prices, the first in the store's order"
+        price = f"for {_price(best)}" if _price(best) else "without prices, the first in the store's order"
         yield Line(
             f"Cheapest change for {rate}: {best.path} {best.value} ({_figures(best, slos)}), {price}.",
             _whatif(changes, best.path, asked),
@@ -177,7 +176,7 @@ def _why_not(path: str, changes: Changes, slos: Sequence[Slo]) -> str:
     meets = [change for change in of_path if change.meets]
     if meets:
         first = min(meets, key=lambda change: change.extra_cost or 0.0)
-        costs = "it also does" if first.extra_cost is None else f"it costs {number(first.extra_cost)}"
+        costs = f"it costs {_price(first)}" if _price(first) else "it also does"
         return f"{path} {first.value}: {costs}"
     possible = [change for change in of_path if not isinstance(change.point, InfeasiblePoint)]
     if not possible:
@@ -185,6 +184,13 @@ def _why_not(path: str, changes: Changes, slos: Sequence[Slo]) -> str:
     last = possible[-1]
     doubt = " (not for certain; more --replications tell)" if _is_unsure(last) else ""
     return f"{path} {last.value}: {_figures(last, slos)}{doubt}"
+
+
+def _price(change: Change) -> str:
+    """Return the additional cost of a change, and that of the whole store; empty without prices."""
+    if change.extra_cost is None or isinstance(change.point, InfeasiblePoint):
+        return ""
+    return f"{number(change.extra_cost)} more ({number(change.point.cost)} in all)"
 
 
 def _is_unsure(change: Change) -> bool:

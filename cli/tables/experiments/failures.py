@@ -25,7 +25,14 @@ from sim.replication.summaries import Interval
 _TAIL = "p99"
 _COMMON = {"kind", "at", "back_at", "until", "speed", "resource", "fraction"}
 _NOUNS = {"osd": "OSD"}
+_SLOWER = 2.0
+"""Ratio of p99 to that of the healthy store from which a failure is stated by it."""
+_FEWER, _MISSING = 0.9, 10
+"""A failure is stated by the requests that it keeps waiting if so few are served, and at least so many are missing."""
 _STATES = {
+    "host_hung": "does not respond",
+    "rawx_hung": "does not respond",
+    "file_system_hung": "does not respond",
     "link_down": "is cut",
     "drive_frozen": "is frozen",
     "drive_replaced": "is being replaced",
@@ -61,18 +68,39 @@ def failures_shown(result: Failures) -> list[str | Grid]:
 
 
 def opening(result: Failures) -> list[str]:
-    """State which failures make requests fail and what would help, and the verdict on the load of the healthy store."""
+    """State which failures make requests fail or wait and what would help, and the verdict on the healthy store."""
     healthy = [] if result.load is None else [f"Without a failure, {verdict_line(result.load)}"]
     cost = [] if result.extra is None else [f"Of this load, {extra_attempts_line(result.extra)}"]
     windows = [(f"the window {name}", found) for name, found in result.unsettled.items()]
     short = points_lines(windows, can_leave_out=False, points="windows")
     failed = [failing(described_effect(each), each.errors, each.remedies) for each in result.failures if each.errors]
-    return [*failed, *healthy, *short, *cost]
+    waiting = [line for each in result.failures for line in slowed(each)]
+    return [*failed, *waiting, *healthy, *short, *cost]
+
+
+def slowed(effect: FailureEffect) -> list[str]:
+    """State the operation that waits most during a failure; nothing if none is slower than for a healthy store."""
+    window, what = effect.during, described_effect(effect)
+    length_s, served, tails = window.end_s - window.start_s, [], []
+    for op, figures in window.ops.items():
+        healthy = window.healthy.ops.get(op)
+        if "." in op or healthy is None or not healthy.throughput_ops:
+            continue
+        some_fail = 1 - figures.errors / figures.count
+        fewer = figures.throughput_ops / healthy.throughput_ops
+        if fewer < _FEWER * some_fail and (some_fail - fewer) * healthy.throughput_ops * length_s >= _MISSING:
+            served.append((fewer, f"{number(figures.throughput_ops)} of {number(healthy.throughput_ops)} {op}/s"))
+        p99_s, usual_s = figures.latency_s[_TAIL], healthy.latency_s[_TAIL]
+        if not {_TAIL} & {*figures.few, *healthy.few} and usual_s and p99_s >= _SLOWER * usual_s:
+            tails.append((p99_s / usual_s, f"{op} p99 is {seconds(p99_s)} instead of {seconds(usual_s)}"))
+    if served:
+        return [f"While {what}, {min(served)[1]} are served; the others wait."]
+    return [f"While {what}, {max(tails)[1]}."] if tails else []
 
 
 def failing(what: str, errors: float, remedies: Sequence[Remedy]) -> str:
     """State which fraction of the requests fails during a failure, and the changes with which fewer would."""
-    said = f"While {what}, {errors:.1%} of the requests fail"
+    said = f"While {what}, {'all' if errors == 1 else f'{errors:.1%} of the'} requests fail"
     changes = [
         f"{' and '.join(f'{path}={value}'.replace('True', 'true') for path, value in each.set.items())} "
         f"({_few(each.errors)} would)"

@@ -94,9 +94,17 @@ def _saturates(verdict: LoadVerdict, first: Saturation | None) -> str:
         return f"{_name(first)} saturates {_at(first)} {rate}. {GROWS}"
     if verdict.status == "saturated":
         return f"{_name(first)} is {first.utilization:.0%} busy{_when(first)}; more clients only wait."
-    return (
-        f"{_name(first)} ({first.utilization:.0%} busy) saturates first, {_at(first)} {rate} ({first.headroom:.1f}x)."
-    )
+    busy = f"{first.utilization:.0%} busy{_out_of_proportion(first)}"
+    return f"{_name(first)} ({busy}) saturates first, {_at(first)} {rate} ({first.headroom:.1f}x)."
+
+
+_PROPORTIONAL = 1.5
+
+
+def _out_of_proportion(first: Saturation) -> str:
+    """Return that the time for which a station is busy does not follow the rate, as that of other work does not."""
+    at_limit = first.utilization * first.headroom
+    return "" if 1 / _PROPORTIONAL <= at_limit <= _PROPORTIONAL else ", not in proportion to the rate"
 
 
 def _at(first: Saturation | Bounds) -> str:

@@ -10,6 +10,7 @@ from pydantic import Field
 from models.hosts.speed_groups import first_hosts
 from models.network.scenario import Action
 from models.shared.faults import (
+    OTHER_HOSTS,
     Degradation,
     FaultKind,
     HostNeighbour,
@@ -190,9 +191,6 @@ Fault = Annotated[
 ]
 """An entry of the section `faults`."""
 
-_OTHER_HOSTS = ({"balance": "proxy"},)
-"""A proxy sends no requests to a host that is known to be down."""
-
 
 def _first_hosts(spec: Any) -> dict[str, int]:
     """Return the first host of each group, of the first pool that has a group of that name."""
@@ -207,10 +205,10 @@ def _first_drives(spec: Any) -> dict[str, int]:
 
 FAULTS = {
     "drive": FaultKind("drive_down", "outage", "drive", groups=_first_drives),
-    "host": FaultKind("host_down", "outage", "host", refuses=True, helps=_OTHER_HOSTS, groups=_first_hosts),
-    "rack": FaultKind("rack_down", "outage", "rack", refuses=True, helps=_OTHER_HOSTS),
+    "host": FaultKind("host_down", "outage", "host", refuses=True, helps=OTHER_HOSTS, groups=_first_hosts),
+    "rack": FaultKind("rack_down", "outage", "rack", refuses=True, helps=OTHER_HOSTS),
     "link": FaultKind(
-        "link_down", "outage", "host", settled={"detected_after": 0.0}, helps=_OTHER_HOSTS, groups=_first_hosts
+        "link_down", "outage", "host", settled={"detected_after": 0.0}, helps=OTHER_HOSTS, groups=_first_hosts
     ),
     "slow-drive": FaultKind("slow_drive", "slow", "drive", groups=_first_drives),
     "slow-link": FaultKind("slow_link", "slow", "host", groups=_first_hosts),

@@ -94,7 +94,7 @@ def test_a_failure_of_all_hosts_serves_nothing(answered):
     lines, found, _ = answered
     (line,) = [line for line in lines if line.startswith("With failure host")]
     assert found["failing"]["host"]["value"] is None
-    assert line.startswith(f"With failure host: no rate meets {SLO}. While host 0 is down, 100.0% of the requests fail")
+    assert line.startswith(f"With failure host: no rate meets {SLO}. While host 0 is down, all requests fail")
 
 
 def test_hedging_is_that_of_find(answered, capsys):
@@ -117,6 +117,9 @@ def test_changes_are_those_of_whatif(answered, capsys):
     assert changes["best"]["path"] == "hosts.cores.count"
     (line,) = [line for line in lines if line.startswith("Cheapest")]
     assert f"hosts.cores.count {changes['best']['value']} (GET.p99 " in line
+    extra, total = re.search(r", for ([\d,.]+) more \(([\d,.]+) in all\)", line).groups()
+    assert float(extra.replace(",", "")) == pytest.approx(changes["best"]["extra_cost"], rel=0.01)
+    assert float(total.replace(",", "")) == pytest.approx(changes["best"]["point"]["cost"], rel=0.01)
 
 
 def test_why_a_change_is_not_the_answer(answered):
