@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from models.garage.durability import options
 from models.garage.presets import HOST
+from models.garage.readers import READERS
 from models.site import common, drive_times
 from models.site.kinds import COUNT
 from models.site.known import Tree
@@ -28,9 +29,11 @@ def draft(site: Site) -> Tree:
         "hosts": common.hosts(site, HOST),
         "drives": {"count": site["drives"], **drive_times.drives(site, "sync")},
         "replication": site["replicas"],
+        **site.optional(block_size="block-size", data_fsync="data-fsync"),
+        **({"metadata": synced} if (synced := site.optional(fsync="metadata-fsync")) else {}),
         "stored": {"objects": site["objects"]},
     }
 
 
-SETUP = Setup(_QUESTIONS, draft, options=options)
+SETUP = Setup(_QUESTIONS, draft, READERS, options=options)
 """Questions and sections of a Garage spec."""

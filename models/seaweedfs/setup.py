@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from models.seaweedfs.durability import options
 from models.seaweedfs.presets import FILER, GATEWAY, HOST
+from models.seaweedfs.readers import READERS
 from models.site import common, drive_times
 from models.site.kinds import COUNT
 from models.site.known import Tree, assumed
@@ -30,10 +31,10 @@ def draft(site: Site) -> Tree:
         "filer": {"preset": assumed(FILER.name, text)},
         "hosts": common.hosts(site, HOST),
         "drives": {"count": site["drives"], **drive_times.drives(site, "sync")},
-        "volumes": {"copies": site["replicas"]},
+        "volumes": {"copies": site["replicas"], **site.optional(chunk_size="chunk-size")},
         "stored": {"objects": site["objects"]},
     }
 
 
-SETUP = Setup(_QUESTIONS, draft, options=options)
+SETUP = Setup(_QUESTIONS, draft, READERS, options=options)
 """Questions and sections of a SeaweedFS spec."""

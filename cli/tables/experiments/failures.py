@@ -28,7 +28,7 @@ _NOUNS = {"osd": "OSD"}
 _SLOWER = 2.0
 """Ratio of p99 to that of the healthy store from which a failure is stated by it."""
 _FEWER, _MISSING = 0.9, 10
-"""A failure is stated by the requests that it keeps waiting if so few are served, and at least so many are missing."""
+"""A failure is stated by the requests that wait: at most this fraction is served, at least this number is missing."""
 _STATES = {
     "host_hung": "does not respond",
     "rawx_hung": "does not respond",

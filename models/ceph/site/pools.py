@@ -7,12 +7,13 @@ src/rgw/driver/rados/rgw_bucket.cc (bucket stats).
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from models.ceph.mechanisms.redundancy import STRIPE_UNIT_BYTES
 from models.ceph.site.osds import metadata_facts
+from models.ceph.site.pg_text import PG_TEXT
+from models.ceph.site.placed import placed_groups
 from models.ceph.site.state import ROUGH, STATE, holdings
 from models.site.reader import Facts, Found, Reader, SiteFile
 
@@ -24,7 +25,6 @@ _POOL = re.compile(
     r".*?\bpg_num (?P<groups>\d+)(?P<rest>.*)$",
     re.MULTILINE,
 )
-_NO_OSD = 0x7FFFFFFF  # CRUSH_ITEM_NONE, of a shard that is nowhere
 
 
 def _data_pool(pools: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
@@ -147,37 +147,8 @@ def read_report(file: SiteFile) -> Found:
 
 
 def read_pg_dump(file: SiteFile) -> Found:
-    """Return which OSDs have the placement groups of the data pool, and are their primaries: that with most bytes.
-
-    Raises:
-        ValueError: no placement group has OSDs.
-    """
-    stats = _pg_stats(file)
-    of_pool: dict[str, list[Mapping[str, Any]]] = {}
-    for each in stats:
-        of_pool.setdefault(str(each["pgid"]).partition(".")[0], []).append(each)
-
-    def weight(pool: str) -> tuple[int, int]:
-        placed = of_pool[pool]
-        return sum(int(each.get("stat_sum", {}).get("num_bytes", 0)) for each in placed), len(placed)
-
-    pool = max(of_pool, key=weight)
-    placed = of_pool[pool]
-    pgs, primaries = Counter[int](), Counter[int]()
-    for each in placed:
-        acting = [int(osd) for osd in each["acting"] if 0 <= int(osd) < _NO_OSD]
-        pgs.update(acting)
-        primaries.update([int(each.get("acting_primary", acting[0] if acting else -1))])
-    if not pgs:
-        raise ValueError("no placement group has OSDs")
-    osds: list[Mapping[str, object]] = [
-        {"osd": osd, "pgs": pgs[osd], "primaries": primaries[osd]} for osd in sorted(pgs)
-    ]
-    notes = [f"placement groups are those of pool {pool}, which has most bytes"] * (len(of_pool) > 1)
-    unclean = sum(not str(each.get("state", "active+clean")).startswith("active+clean") for each in placed)
-    if unclean:
-        notes.append(f"{unclean} of {len(placed)} placement groups are not clean; their OSDs are those of now")
-    return Found({"osd-pgs": osds, "placement-groups": len(placed)}, tuple(notes))
+    """Return which OSDs have the placement groups of the data pool, and are their primaries."""
+    return placed_groups(_pg_stats(file))
 
 
 def _pg_stats(file: SiteFile) -> list[Mapping[str, Any]]:
@@ -191,6 +162,7 @@ def _pg_stats(file: SiteFile) -> list[Mapping[str, Any]]:
 
 READERS = (
     Reader("ceph pg dump -f json", lambda file: bool(_pg_stats(file)), read_pg_dump),
+    PG_TEXT,
     Reader(
         "ceph report",
         lambda file: isinstance(file.fields.get("osdmap"), Mapping) and "osd_metadata" in file.fields,

@@ -196,11 +196,15 @@ def read_tenant(file: SiteFile) -> Found:
     if match := re.fullmatch(r"EC:(\d+)", variables.get("MINIO_STORAGE_CLASS_STANDARD", "")):
         facts["parity"] = int(match[1])
     image = tenant.get("image")
-    tag = str(image.get("tag", "")) if isinstance(image, Mapping) else str(image)
-    if match := re.search(r"RELEASE\.(\d{4}-\d\d-\d\d)T", tag):
-        facts["release"] = match[1]
+    facts |= _release(str(image.get("tag", "")) if isinstance(image, Mapping) else str(image))
     notes.append("its servers are taken as hosts of their own")
     return Found(facts, tuple(notes))
+
+
+def _release(image: str) -> Facts:
+    """Return the release of an image; nothing if its tag has none."""
+    match = re.search(r"RELEASE\.(\d{4}-\d\d-\d\d)T", image)
+    return {"release": match[1]} if match else {}
 
 
 def read_config(file: SiteFile) -> Found:
@@ -251,7 +255,7 @@ def read_compose(file: SiteFile) -> Found:
     commands = {tuple(word.strip("\"'") for word in _arguments(service)) for service in services}
     found = _facts(max(commands, key=len), variables)
     notes = ["its services are taken as hosts of their own"] if len(services) > 1 else []
-    return Found(found.facts, (*found.notes, *notes))
+    return Found({**found.facts, **_release(str(services[0]["image"]))}, (*found.notes, *notes))
 
 
 def _is_info(file: SiteFile) -> bool:

@@ -26,7 +26,8 @@ _WAYS: tuple[Way, ...] = ("read", "write")
 class Job:
     """One direction of a job: accesses of `size_bytes`, `depth` at a time; times in s, rates per s.
 
-    Durable are accesses that each are synced; `sync_s` is the time of a sync after the access.
+    Durable are accesses that each are synced; `sync_s` is the time of a sync after the access. A job with
+    `gtod_reduce` takes no times: its latency is 0.
     """
 
     way: Way
@@ -70,8 +71,8 @@ def _jobs(data: Mapping[str, Any]) -> Iterator[Job]:
             done = job.get(way) or {}
             if not done.get("total_ios"):
                 continue
-            latency = done.get("lat_ns") or done["clat_ns"]
-            mean_ns = float(latency["mean"])
+            latency = done.get("lat_ns") or done.get("clat_ns") or {}
+            mean_ns = float(latency.get("mean", 0.0))
             yield Job(
                 way, size_of(options.get("bs", options.get("blocksize", "4k"))), depth, pattern.startswith("rand"),
                 is_durable and way == "write", float(done["iops"]),
@@ -101,14 +102,19 @@ def figures(jobs: Sequence[Job]) -> Found:
     for way in _WAYS:
         of_way = [job for job in jobs if job.way == way and not job.is_durable]
         small = [job for job in of_way if job.size_bytes <= _SMALL_BYTES and job.is_random]
-        if alone := min((job for job in small if job.depth == 1), key=lambda job: job.size_bytes, default=None):
+        timed = [job for job in small if job.depth == 1 and job.latency_s]
+        if alone := min(timed, key=lambda job: job.size_bytes, default=None):
             facts[f"drive.{way}.latency"] = alone.latency_s
             facts[f"drive.{way}.cv"] = alone.cv
         if deep := [job.iops for job in small if job.depth >= _DEEP]:
             facts[f"drive.{way}.iops"] = max(deep)
         if large := [job.bytes_per_s for job in of_way if job.size_bytes >= _LARGE_BYTES]:
             facts[f"drive.{way}.bandwidth"] = max(large)
-    durable = [job for job in jobs if job.is_durable and job.depth == 1 and job.size_bytes <= _SMALL_BYTES]
+    durable = [
+        job
+        for job in jobs
+        if job.is_durable and job.depth == 1 and job.size_bytes <= _SMALL_BYTES and job.latency_s + job.sync_s
+    ]
     if durable:
         facts["drive.durable"] = _milliseconds(min(job.latency_s + job.sync_s for job in durable))
     if not facts:

@@ -46,8 +46,9 @@ def _jobs(text: str) -> Iterator[Job]:
         for way, after in zip(ways, [*ways[1:], None], strict=True):
             part = own[way.end() : after.start() if after else len(own)]
             latencies = {each["kind"]: each for each in _LATENCY.finditer(part)}
-            latency = latencies.get("lat") or latencies["clat"]
-            mean_s = float(latency["mean"]) * _SECONDS[latency["unit"]]
+            latency = latencies.get("lat") or latencies.get("clat")  # none with gtod_reduce
+            mean_s = float(latency["mean"]) * _SECONDS[latency["unit"]] if latency else 0.0
+            cv = float(latency["sd"]) / float(latency["mean"]) if latency and mean_s else 0.0
             old = way["iops"] is None
             iops = float(way["old_iops"]) if old else float(way["iops"]) * _FACTORS[way["k"]]
             bandwidth = (
@@ -59,7 +60,7 @@ def _jobs(text: str) -> Iterator[Job]:
             yield Job(
                 name, size_of(job["bs"]), int(job["depth"] or 1) * int(result["jobs"]), job["rw"].startswith("rand"),
                 sync is not None and name == "write", iops, bandwidth, mean_s,
-                float(latency["sd"]) / float(latency["mean"]) if float(latency["mean"]) else 0.0,
+                cv,
                 float(sync["mean"]) * _SECONDS[sync["unit"]] if sync else 0.0,
             )  # fmt: skip
 

@@ -135,6 +135,12 @@ def test_fio_gives_the_figures_of_a_drive(tmp_path):
     assert facts["drive.durable"] == "1.1ms"
 
 
+def test_jobs_that_take_no_times_have_rates_only(tmp_path):
+    jobs = [job("read", {"rw": "randread", "bs": "4k", "iodepth": depth}, 400_000, 0) for depth in ("1", "64")]
+    (found,) = read(tmp_path, {**FIO, "jobs": jobs})
+    assert found.found.facts == {"drive.read.iops": 400_000}
+
+
 def test_service_times_meet_the_measured_figures(tmp_path):
     site = Site((), {"drive": given("nvme"), **facts_of(read(tmp_path, FIO))})
     tree = drives(site, "commit")

@@ -281,3 +281,21 @@ def test_the_list_of_drives_goes_before_a_single_drive():
 def test_what_is_wrong_is_one_line(tmp_path, text, said):
     with pytest.raises(InputError, match=said):
         facts(tmp_path, text)
+
+
+GTOD_REDUCE = """\
+a: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=64
+fio-3.16
+Starting 1 process
+
+a: (groupid=0, jobs=1): err= 0: pid=595447: Sun Jul 31 20:07:38 2022
+  read: IOPS=88.4k, BW=345MiB/s (362MB/s)(5181MiB/15002msec)
+  cpu          : usr=7.66%, sys=92.20%, ctx=152, majf=0, minf=15
+"""  # of cloud-hypervisor issue 4387
+
+
+def test_fio_without_times_has_rates_only(tmp_path):
+    path = tmp_path / "fio.txt"
+    path.write_text(GTOD_REDUCE)
+    (found,) = read_files([path], READERS)
+    assert found.found.facts == {"drive.read.iops": 88_400}

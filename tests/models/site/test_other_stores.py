@@ -1,4 +1,4 @@
-"""Files of Swift besides `swift-ring-builder`, of JuiceFS and of s3fs."""
+"""Files of Swift besides `swift-ring-builder`, of Garage, SeaweedFS, JuiceFS and s3fs."""
 
 from __future__ import annotations
 
@@ -40,6 +40,36 @@ STATUS = """\
 }
 """
 
+GARAGE = """\
+metadata_dir = "/var/lib/garage/meta"
+data_dir = [{ path = "/mnt/a", capacity = "2T" }, { path = "/mnt/b", capacity = "2T" }]
+db_engine = "sqlite"
+metadata_fsync = true
+replication_factor = 3
+compression_level = 2
+block_size = "10M"
+[s3_api]
+s3_region = "garage"
+"""
+NODES = """\
+==== HEALTHY NODES ====
+ID                Hostname  Address          Tags      Zone  Capacity  DataAvail
+563e1ac825ee3323  mercury   [fc00::1]:3901   [disks]   par1  1.0 TB    921.0 GB (92.1%)
+86f0f26ae4afbd59  venus     [fc00::2]:3901   [disks]   par1  2.0 TB    1.9 TB (95.0%)
+212f7572f0c89da9  mars      [fc00::3]:3901   [front]   par1  gateway
+==== FAILED NODES ====
+ID                Hostname  Tags      Zone  Capacity  Last seen
+68143d720f20c89d  earth     [disks]   lon1  1.0 TB    2 hours ago
+"""
+WEED = """\
+services:
+  master: {image: chrislusf/seaweedfs, command: "master -ip=master -defaultReplication=010"}
+  volume1: {image: chrislusf/seaweedfs, command: 'volume -mserver="master:9333" -dir=/data1,/data2 -max=100'}
+  volume2: {image: chrislusf/seaweedfs, command: 'volume -mserver="master:9333" -dir=/data1,/data2 -max=100'}
+  filer: {image: chrislusf/seaweedfs, command: [filer, -master=master:9333, -maxMB=8]}
+"""
+UNIT = "ExecStart=/usr/local/bin/weed server -dir=/a,/b,/c -master.defaultReplication=001 -s3\n"
+
 
 def ring(version: int = 1) -> bytes:
     """Return a ring with three devices on two hosts, and 1,024 partitions."""
@@ -70,6 +100,12 @@ def found(folder, store, data):
         ("swift", OBJECT, "object-server.conf", {"servers-per-port": 2}, ""),
         ("swift", json.dumps(USAGE), "diskusage of recon", {"drives": 2, "drive.capacity": "4000GB"},
          "drives are 25 to 50 % full"),
+        ("garage", GARAGE, "garage.toml",
+         {"replicas": 3, "block-size": 10_000_000, "metadata-fsync": True, "drives": 2}, "metadata are in sqlite"),
+        ("garage", NODES, "garage status", {"hosts": 2}, "1 nodes without data are left out"),
+        ("seaweedfs", WEED, "docker-compose of SeaweedFS",
+         {"replicas": 2, "chunk-size": 8 << 20, "drives": 2, "hosts": 2}, "its volume servers are taken as hosts"),
+        ("seaweedfs", UNIT, "command line of weed", {"replicas": 2, "drives": 3, "hosts": 1}, ""),
         ("juicefs", STATUS, "juicefs status", {"block": "4MiB", "mounts": 2},
          "3 sessions are on 2 hosts, which are taken as mounts"),
         ("s3fs", "b /mnt fuse.s3fs _netdev,url=http://h:9000,multipart_size=20,parallel_count=8 0 0\n",

@@ -3,14 +3,16 @@
 Sources: ceph/ceph pull request 26764, red-hat-storage/ocs-operator 4163, rook/rook 14435, 6061, 9268 and 14058,
 TheJJ/ceph-balancer issue 22, HeinleinSupport/check_mk_extensions 25, att/netarbiter 5, red-hat-storage/cephci 3483,
 carmstrong/multinode-ceph-vagrant 21, Crapworks/ceph-dash 63, rochaporto/collectd-ceph 4, ceph/cephmetrics 104,
-akash-network/support 97, IBM's documentation of Storage Ceph 5 (usage statistics); minio/mc 4918, 4162, 3284 and 4448,
-minio/minio 8096, rustfs/cli 225; and notes on installations and failures with `ceph osd tree` of Jewel to Reef, among
-them those of `pasted-…`, `osd-tree-tiers`, `-domains`, `-unspaced` and `-comment`. Names are replaced, and hosts of
-large clusters left out.
+akash-network/support 97, IBM's documentation of Storage Ceph 5 (usage statistics) and 9 (placement groups), ceph/ceph
+pull requests 26614 and 43403, rochaporto/collectd-ceph 3; minio/dperf pull request 7; borgbackup/borg 45; minio/mc
+4918, 4162, 3284 and 4448, minio/minio 8096, rustfs/cli 225; and notes on installations and failures with `ceph osd
+tree` of Jewel to Reef, among them those of `pasted-…`, `osd-tree-tiers`, `-domains`, `-unspaced` and `-comment`.
+Names are replaced, and hosts of large clusters left out.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -22,6 +24,13 @@ from tests.paths import SAMPLES
 from traces.errors import InputError
 
 ALL = (*store_named("ceph").setup.readers, *store_named("minio").setup.readers, *READERS)
+
+
+def _placed(text: str) -> list[dict[str, int]]:
+    """Return placement groups and primaries of OSDs from ``0: 3 1``: OSD 0 has three, and is the primary of one."""
+    rows = [[int(word) for word in re.findall(r"\d+", row)] for row in text.split(",")]
+    return [{"osd": osd, "pgs": pgs, "primaries": primaries} for osd, pgs, primaries in rows]
+
 
 CASES: list[tuple[str, str, dict[str, Any], list[str]]] = [
     ("osd-tree-stray", "ceph osd tree", {"hosts": 2, "drives": 1}, ["1 OSDs on no host are left out"]),
@@ -66,6 +75,19 @@ CASES: list[tuple[str, str, dict[str, Any], list[str]]] = [
      {"hosts": 1, "drives": 4, "set-size": 4, "parity": 2, "release": "2024-04-15", "objects": 5498}, []),
     ("mc-info-pools", "mc admin info",
      {"hosts": 1, "drives": 4, "pools": [{"hosts": 1, "drives": 4}], "set-size": 4, "release": "2022-07-20"}, []),
+    ("pg-dump-nautilus", "ceph pg dump", {"placement-groups": 3, "osd-pgs": _placed("0: 3 1, 1: 3 2, 2: 3 0")}, []),
+    ("pg-dump-reef", "ceph pg dump", {"placement-groups": 1, "osd-pgs": _placed("1: 1 0, 3: 1 0, 4: 1 1")},
+     ["those of pool 1, which has most bytes"]),
+    ("pg-dump-firefly", "ceph pg dump", {"placement-groups": 1, "osd-pgs": _placed("0: 1 1, 1: 1 0")},
+     ["those of pool 3, which has most bytes"]),
+    ("pg-dump-brief", "ceph pg dump", {"placement-groups": 2, "osd-pgs": _placed("0: 2 0, 1: 2 2, 2: 2 0")},
+     ["those of pool 2, which has most placement groups, as no bytes are given", "1 of 2 placement groups are not"]),
+    ("pg-ls-erasure", "ceph pg dump",
+     {"placement-groups": 2, "osd-pgs": _placed("0: 2 0, 1: 1 0, 2: 1 1, 3: 1 1, 4: 1 0, 5: 1 0")},
+     ["1 of 2 placement groups are not clean"]),
+    ("dperf", "dperf --verbose",
+     {"drive.read.bandwidth": 1.6 * 2**30, "drive.write.bandwidth": pytest.approx(1.1 * 2**30)}, []),
+    ("openssl-speed", "openssl speed", {}, ["is not used"]),
     ("mc-info-2020", "mc admin info", {"hosts": 4, "drives": 1, "release": "2020-06-18"}, []),
 ]  # fmt: skip
 
@@ -114,6 +136,30 @@ def test_several_outputs_in_one_file(name, outputs):
 def test_what_is_not_enough_is_refused(name, why):
     with pytest.raises(InputError, match=why):
         read_files([SAMPLES / "sites" / f"{name}.txt"], ALL)
+
+
+def test_sums_of_all_drives_are_no_rate_of_a_drive(tmp_path):
+    path = tmp_path / "dperf.txt"
+    text = (SAMPLES / "sites" / "dperf.txt").read_text()
+    path.write_text(text[text.index("TotalREAD") :])
+    with pytest.raises(InputError, match="dperf --verbose has those of each"):
+        read_files([path], ALL)
+
+
+def test_a_slow_drive_among_others_is_noted(tmp_path):
+    path = tmp_path / "dperf.txt"
+    text = (SAMPLES / "sites" / "dperf.txt").read_text()
+    path.write_text(text.replace("/mnt/d5  │ 1.6 GiB/s", "/mnt/d5  │ 400 MiB/s"))
+    (read,) = read_files([path], ALL)
+    assert read.found.notes == ("drives read 419 to 1,718 MB/s; the mean is taken",)
+
+
+def test_a_placement_group_without_its_osds_is_refused(tmp_path):
+    path = tmp_path / "pgs.txt"
+    text = (SAMPLES / "sites" / "pg-dump-brief.txt").read_text()
+    path.write_text(text.replace("[1,0,2]          1 [1,0,2]              1", "", 1))
+    with pytest.raises(InputError, match=r"looks like ceph pg dump, but is broken: placement group 2\.7 lacks"):
+        read_files([path], ALL)
 
 
 def test_text_without_indentation_has_its_hosts(tmp_path):

@@ -330,7 +330,7 @@ def test_exact_counts_come_before_rough_ones(tmp_path):
         ("MINIO_VOLUMES=/data{1...4}\n", "environment of MinIO", {"hosts": 1, "drives": 4}),
         ("export MINIO_VOLUMES='http://a/d1 http://a/d2 http://b/d1 http://b/d2'\n", "environment of MinIO",
          {"hosts": 2, "drives": 2}),
-        (COMPOSE, "docker-compose", {"hosts": 4, "drives": 2, "parity": 2}),
+        (COMPOSE, "docker-compose", {"hosts": 4, "drives": 2, "parity": 2, "release": "2024-05-10"}),
     ],
 )  # fmt: skip
 def test_minio(tmp_path, content, kind, facts):

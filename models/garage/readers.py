@@ -1,0 +1,80 @@
+"""Reads what a Garage cluster is: `garage.toml` and `garage status`.
+
+Formats: the reference of the configuration file (doc/book/reference-manual/configuration.md), and garage/cli/cmd.rs.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from models.site.reader import Facts, Found, Reader, SiteFile
+from traces.spec.units import parse_bytes
+
+_HEALTHY = re.compile(r"^=+ HEALTHY NODES =+$(?P<rows>.*?)(?:^=+ |\Z)", re.MULTILINE | re.DOTALL)
+_NODE = re.compile(r"^(?P<id>[0-9a-f]{8,})\s+(?P<rest>.*)$", re.MULTILINE)
+_NO_DATA = re.compile(r"NO ROLE|pending|gateway")
+
+
+def _options(file: SiteFile) -> Mapping[str, Any]:
+    """Return the options of a configuration file; empty: it is none of Garage."""
+    if "metadata_dir" not in file.text:
+        return {}
+    try:
+        found = tomllib.loads(file.text)
+    except tomllib.TOMLDecodeError:
+        return {}
+    return found if {"metadata_dir", "data_dir"} <= found.keys() else {}
+
+
+def read_options(file: SiteFile) -> Found:
+    """Return copies, block size and syncs, and of the drives how many a host has."""
+    options = _options(file)
+    facts: Facts = {}
+    if (copies := options.get("replication_factor", options.get("replication_mode"))) is not None:
+        facts["replicas"] = 1 if copies == "none" else int(str(copies).partition("-")[0])
+    if "block_size" in options:
+        facts["block-size"] = parse_bytes(_with_unit(options["block_size"]))
+    for name in ("data_fsync", "metadata_fsync"):
+        if name in options:
+            facts[name.replace("_", "-")] = bool(options[name])
+    folders = options["data_dir"]
+    if isinstance(folders, list):
+        facts["drives"] = sum("read_only" not in each for each in folders)
+    notes = []
+    if (engine := str(options.get("db_engine", "lmdb"))) != "lmdb":
+        notes.append(f"metadata are in {engine}; the model is of LMDB")
+    if (level := options.get("compression_level", "none")) != "none":
+        notes.append(f"blocks are compressed by zstd (level {level}); `compressed` is what is left of them")
+    return Found(facts, tuple(notes))
+
+
+def _with_unit(size: int | str) -> int | str:
+    """Return a size with a unit of parse_bytes: Garage reads ``10M`` as powers of 1000, as ``10MB``."""
+    return f"{size}B" if isinstance(size, str) and re.fullmatch(r"[\d.]+[kMGT]i?", size) else size
+
+
+def read_status(file: SiteFile) -> Found:
+    """Return the number of nodes with data, which are taken as hosts; gateways have none.
+
+    Raises:
+        ValueError: no node has data.
+    """
+    part = _HEALTHY.search(file.text)
+    nodes = list(_NODE.finditer(part["rows"] if part else ""))
+    hosts = [each for each in nodes if not _NO_DATA.search(each["rest"])]
+    if not hosts:
+        raise ValueError("no node has a role with a capacity")
+    notes = [f"{len(nodes) - len(hosts)} nodes without data are left out"] if len(nodes) > len(hosts) else []
+    if "FAILED NODES" in file.text:
+        notes.append("nodes that have failed are left out")
+    return Found({"hosts": len(hosts)}, tuple(notes))
+
+
+READERS = (
+    Reader("garage.toml", lambda file: bool(_options(file)), read_options),
+    Reader("garage status", lambda file: bool(_HEALTHY.search(file.text)), read_status),
+)
+"""The readers of Garage."""
