@@ -21,6 +21,7 @@ from sim.tally.simulated import simulate_figures
 from sim.verdict.extra_attempts import ExtraAttempts, extra_attempts
 from sim.verdict.offered_load import last_end_s, load_of
 from sim.verdict.verdict import LoadVerdict
+from traces.errors import InputError
 from traces.run import Run
 from traces.trace import Trace
 from traces.workload.kept_traces import generated
@@ -83,6 +84,17 @@ class Forecast:
         return extra_attempts(attempts - 1, counts, self.spec.client, self.verdict)
 
 
+def _refuse_silence(trace: Trace, is_generated: bool) -> None:
+    """Refuse requests that are none, of which nothing can be forecast."""
+    if len(trace):
+        return
+    if not is_generated:
+        raise InputError("the trace has no requests")
+    lasts_s = trace.pacing.duration_s
+    within = "" if lasts_s is None else f" within {lasts_s:g} s"
+    raise InputError(f"workload: no request arrives{within}; give a longer duration, or a higher rate")
+
+
 def forecast_of_run(
     spec: Spec,
     trace: Trace | None = None,
@@ -130,6 +142,7 @@ def forecast_of_run(
     issued = generated(spec.workload, seed) if trace is None and run is None else trace if run is None else run.trace
     capacity = None
     if issued is not None:
+        _refuse_silence(issued, trace is None)
         capacity = capacity_of(spec, issued, trace is None, last_end_s(each.load for each in done.runs))
     found = outcomes(slos, Measures.of(done, None, capacity)) if slos else []
     ends = {} if trace is not None else spec.workload.ends
@@ -169,6 +182,7 @@ def forecast_of_replications(
     goes_on = trace is None and bool(precision or steady or slos)
     of_spec: Callable[..., Run | Replication] = simulate if keeps_requests else simulate_figures
     issued = generated(spec.workload, seed) if trace is None else trace
+    _refuse_silence(issued, trace is None)
     done = replicate(
         partial(of_spec, spec, trace, engine=engine),
         seed=seed,

@@ -16,6 +16,7 @@ from models.bob.places import Places
 from models.bob.routes import Kind, Routes
 from models.bob.spec import BobSpec
 from models.bob.stations import Stations, slowdowns
+from models.devices.file_system import dirty_pieces
 from models.devices.hdd_scheduling import HddQueue, hdd_queue
 from models.network.demand_sheet import Requests
 from models.network.distinct_rows import kinds_of_rows
@@ -43,7 +44,7 @@ def compile(spec: BobSpec, trace: Trace, waiting: float | None = None) -> tuple[
     put = trace.op == OPS.index("PUT")
     mean_bytes = float(trace.size_bytes[put].mean()) if put.any() else 0.0
     limit = spec.drives.dirty_limit
-    dirty_objects = max(spec.vdisks.replicas, int(limit / max(mean_bytes, 1.0))) if limit else 0
+    dirty_objects = dirty_pieces(limit, mean_bytes, spec.vdisks.replicas) if limit else 0
     stations = Stations(spec, dirty_objects, int(not all_well(epochs_of(spec.faults))))
     places = Places(spec, stations)
     requests = Requests.of(trace, np.zeros(len(trace), np.int32))

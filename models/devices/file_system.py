@@ -64,6 +64,21 @@ ENTRY = Blocks(PAGE_BYTES + _BUFFER_BYTES, _ENTRIES)
 """Data blocks of a large directory, with the inode of each name."""
 
 
+MOST_DIRTY = 2**31 - 1
+"""Greatest number of pieces that page caches can hold back, which is no limit in practice."""
+
+
+def dirty_pieces(limit_bytes: float, mean_bytes: float, least: int) -> int:
+    """Return how many pieces fit into the memory for what is not written back; each takes at least a page.
+
+    Args:
+        limit_bytes: of the memory.
+        mean_bytes: mean size of a piece; 0: nothing is written.
+        least: pieces that are written at the same time, which always fit.
+    """
+    return max(least, int(min(limit_bytes / max(mean_bytes, PAGE_BYTES), MOST_DIRTY)))
+
+
 def folder(objects: float) -> Blocks:
     """Return the blocks of folders with the names of this number of objects each, at least 1."""
     return Blocks(PAGE_BYTES + _BUFFER_BYTES, max(objects, 1.0))

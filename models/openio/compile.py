@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from models.devices.file_system import dirty_pieces
 from models.devices.hdd_scheduling import HddQueue, hdd_queue
 from models.network.demand_sheet import Requests
 from models.network.distinct_rows import kinds_of_rows
@@ -64,7 +65,7 @@ def _dirty_chunks(spec: OpenioSpec, trace: Trace) -> int:
     sizes = np.minimum(trace.size_bytes[put], spec.metachunk_bytes)
     mean_bytes = float(sizes.mean()) / spec.protection.data if put.any() else 0.0
     # A metachunk that has all of its chunks on one host needs as many at the same time.
-    return max(spec.protection.width, int(spec.drives.dirty_limit / max(mean_bytes, 1.0)))
+    return dirty_pieces(spec.drives.dirty_limit, mean_bytes, spec.protection.width)
 
 
 def _kinds(spec: OpenioSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32]]:

@@ -206,7 +206,9 @@ def _tails(op: str, runs: Sequence[RunParts]) -> Iterator[Unsettled]:
     beyond = _beyond(runs)
     if sum(float(run.count.sum()) for run in runs) < requests_for("p99"):
         return  # too few requests, which is said elsewhere
-    dispersion = float(beyond.var() / beyond.mean()) * PARTS / independent_parts(beyond) if beyond.any() else 1.0
+    if not beyond.any():
+        return  # p99 is the longest latency, that of many requests that do not wait
+    dispersion = float(beyond.var() / beyond.mean()) * PARTS / independent_parts(beyond)
     independent = float(beyond.sum()) / max(1.0, dispersion)
     least = max(_LEAST_TAIL, min(_MOST_TAIL, _TAIL_EACH * len(runs)))
     if independent < least:

@@ -367,6 +367,11 @@ MISTAKES = [
         says=("node", "did you mean host?"),
     ),
     Mistake(
+        "a rate at which no request arrives", "a longer duration", _sim("--set", "workload.rate=1e-6/s", "--set",
+        "workload.operations=null", "--set", "workload.duration=1s", spec="open.yaml"),
+        says=("workload: no request arrives within 1 s",),
+    ),
+    Mistake(
         "`failures … host host`", "is given twice", ["failures", "open.yaml", "host", "host"],
         says=("failure host: is given twice",),
     ),

@@ -140,7 +140,7 @@ def _hedging(result: Answer, asked: Asked) -> Iterator[Line]:
         yield Line(f"Hedging: not determined, because {best.reason}.")
         return
     words = (f"best {HEDGE}", "--target", str(best.target), "--extra-load", f"{EXTRA_LOAD:.0%}")
-    helps = "helps" if best.improves else "does not help for certain"
+    helps = "helps" if best.improves and best.best.allowed else "does not help for certain"
     yield Line(f"Hedging {helps}: {best_found(best)}", asked.command("find", *words, sets=result.load_sets))
 
 

@@ -256,11 +256,12 @@ def best_grid(result: Best) -> Grid:
 
 def best_found(result: Best) -> str:
     """State the best value, with latency and extra load."""
-    best, base = result.best.target, result.base.target
+    best, base, most = result.best.target, result.base.target, result.most_extra_load
+    beyond = "" if result.best.allowed or most is None else f" (more than the {most:.2%} allowed)"
     return _meanwhile(
         result,
         f"With {result.path} at {shown(result, result.value)}, {result.target} is {seconds(best.value)} at "
-        f"{result.best.extra_load:.2%} extra load, and {seconds(base.value)} with the value in the spec.",
+        f"{result.best.extra_load:.2%} extra load{beyond}, and {seconds(base.value)} with the value in the spec.",
     )
 
 
@@ -269,14 +270,11 @@ def best_sure(result: Best) -> str:
     gain = result.difference
     between = f"95 % interval {seconds(gain.low)} … {seconds(gain.high)}"
     verdict = "it is significantly better" if result.improves else "it is not significantly better"
-    text = (
+    return (
         f"The difference is {seconds(gain.value)} ({between}): {verdict}. These figures are of fresh replications, as "
         f"the least of {len(result.trials)} values seems better than it is in the search that chose it: there, they "
         f"were {seconds(result.in_search.target.value)} and {seconds(result.base_in_search.target.value)}."
     )
-    if result.best.allowed or result.most_extra_load is None:
-        return text
-    return f"{text} In fresh replications, it adds more than the {result.most_extra_load:.2%} load allowed."
 
 
 def sensitivity_opening(result: Screening) -> list[str]:

@@ -95,15 +95,27 @@ def _saturates(verdict: LoadVerdict, first: Saturation | None) -> str:
     if verdict.status == "saturated":
         return f"{_name(first)} is {first.utilization:.0%} busy{_when(first)}; more clients only wait."
     busy = f"{first.utilization:.0%} busy{_out_of_proportion(first)}"
-    return f"{_name(first)} ({busy}) saturates first, {_at(first)} {rate} ({first.headroom:.1f}x)."
+    return f"{_name(first)} ({busy}) saturates first, {_at(first)} {rate} ({_times(first.headroom)})."
 
 
-_PROPORTIONAL = 1.5
+_MOST_TIMES = 1000
+
+
+def _times(headroom: float) -> str:
+    """Format a ratio of rates with the digits that it has; one of thousands says that there is no load."""
+    if headroom > _MOST_TIMES:
+        return f"over {_MOST_TIMES:,}x"
+    return f"{headroom:.0f}x" if headroom >= 99.95 else f"{headroom:.1f}x"
+
+
+_PROPORTIONAL, _BUSY = 1.5, 0.1
 
 
 def _out_of_proportion(first: Saturation) -> str:
     """Return that the time for which a station is busy does not follow the rate, as that of other work does not."""
     at_limit = first.utilization * first.headroom
+    if first.utilization < _BUSY and first.headroom > 1 / _BUSY:
+        return ""  # chance decides how busy a station is that has little to do
     return "" if 1 / _PROPORTIONAL <= at_limit <= _PROPORTIONAL else ", not in proportion to the rate"
 
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from cli.tables.forecast.verdict import few_note, quantile, verdict_line
 from cli.tables.operations import ordered
 from sim.replication.slo import Slo
@@ -36,6 +38,22 @@ def test_a_verdict_is_a_line_that_begins_with_the_status():
     assert "no station" in verdict_line(replace(HEALTHY, saturates_first=None))
     for verdict in (HEALTHY, closed):
         assert "\n" not in verdict_line(verdict)
+
+
+@pytest.mark.parametrize(
+    ("utilization", "headroom", "said"),
+    [
+        (0.62, 1.6, "host cpu (62% busy) saturates first, at 13,000 op/s (1.6x)."),
+        (0.82, 2.1, "(82% busy, not in proportion to the rate) saturates first, at 13,000 op/s (2.1x)."),
+        (0.17, 17.3, "(17% busy, not in proportion to the rate)"),
+        (0.03, 16.6, "(3% busy) saturates first"),
+        (0.004, 250.4, "(0% busy) saturates first, at 13,000 op/s (250x)."),
+        (1e-6, 403_328.8, "at 13,000 op/s (over 1,000x)."),
+    ],
+)
+def test_a_busy_fraction_that_does_not_follow_the_rate_is_marked(utilization, headroom, said):
+    first = replace(FIRST, utilization=utilization, headroom=headroom)
+    assert said in verdict_line(replace(HEALTHY, saturates_first=first))
 
 
 def test_a_verdict_says_what_fails_when_and_why():

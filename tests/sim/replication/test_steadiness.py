@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -72,6 +73,12 @@ def test_bursts_of_slow_requests_are_few_independent_ones():
     assert [each.cause for each in found] == ["tail"]
     assert found[0].independent == pytest.approx(0.15 * PARTS, rel=0.6)
     assert not causes(runs(10, bursts=1.0))
+
+
+def test_requests_of_the_same_latency_have_a_sure_tail():
+    (alike,) = runs(1)
+    alike = {op: replace(parts, beyond=np.zeros(PARTS)) for op, parts in alike.items()}
+    assert not unsettled([alike], closed=False, cycles_s={})
 
 
 def test_a_run_of_few_cycles_is_warned_of():
