@@ -10,7 +10,7 @@ from functools import partial
 from models.store import Spec
 from sim.experiments.measures import Measures
 from sim.replication.lengthening import Longer, Simulation, settling
-from sim.replication.objectives import ObjectiveOutcome, outcomes
+from sim.replication.objectives import ObjectiveOutcome, outcomes, require_requested
 from sim.replication.replicate import Precision, PrecisionVerdict, replicate
 from sim.replication.slo import Slo
 from sim.replication.steadiness import Unsettled
@@ -123,6 +123,8 @@ def forecast_of_run(
         InputError: the spec cannot be simulated, or an objective names an operation that does not occur.
     """
     runs: list[Run] = []
+    if trace is None:
+        require_requested(slos, spec.workload.subjects)
 
     def once(simulation: Simulation, *, try_length: bool) -> Replications:
         found = simulation(seed=seed)
@@ -183,6 +185,8 @@ def forecast_of_replications(
     of_spec: Callable[..., Run | Replication] = simulate if keeps_requests else simulate_figures
     issued = generated(spec.workload, seed) if trace is None else trace
     _refuse_silence(issued, trace is None)
+    if trace is None:
+        require_requested(slos, spec.workload.subjects)
     done = replicate(
         partial(of_spec, spec, trace, engine=engine),
         seed=seed,

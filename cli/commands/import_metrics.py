@@ -121,6 +121,9 @@ def command(
 
     if bool(files) == (url is not None):
         raise InputError("import-metrics: give either files with metrics or --url of a Prometheus")
+    for file in files or ():
+        if str(file).startswith(("http:/", "https:/")):
+            raise InputError(f"import-metrics: {file} is an address, not a file; give it by --url")
     for path in (workload, table, save):
         check_file_output(path, force)
     read = described(spec, None, profile, tuple(assignments or ()))

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from models.below.lifted import BELOW
 from models.capabilities import LINKS_GBIT, Doubt
 from models.spec.origins import Origin
 from models.store import Spec, faults_of, store_of
@@ -58,8 +59,23 @@ def doubts(
     found = [doubt for field in fields for doubt in (*_link_rate(field), *_weights(field), *_fitted(spec, field))]
     if store.doubts is not None:
         found += store.doubts(spec)
-    found += [*_large_objects(spec, trace), *_late_faults(spec), *without_effect(spec, origins)]
+    found += [
+        *_workloads_below({} if data is None else data),
+        *_large_objects(spec, trace),
+        *_late_faults(spec),
+        *without_effect(spec, origins),
+    ]
     return tuple(dict.fromkeys(found))
+
+
+def _workloads_below(data: Mapping[str, Any], before: str = "") -> Iterator[Doubt]:
+    """Find workloads of stores below a layer, which get the requests that it issues."""
+    below = data.get(BELOW)
+    if isinstance(below, Mapping):
+        if "workload" in below:
+            text = "has no effect: the requests that reach this store follow from those of the store on it"
+            yield Doubt(f"{before}{BELOW}.workload", text)
+        yield from _workloads_below(below, f"{before}{BELOW}.")
 
 
 def _fields(section: BaseModel, given: Any, before: str) -> Iterator[_Field]:

@@ -22,6 +22,7 @@ from sim.experiments.probability import Draws, MetProbability
 from sim.experiments.sweep import Settings
 from sim.experiments.whatif import op_figures, requested_ops
 from sim.parallel.process_pool import process_map
+from sim.replication.objectives import require_requested
 from sim.replication.replicate import seed_of
 from sim.replication.slo import UTILIZATION, Slo, overall
 from sim.replication.steadiness import Unsettled
@@ -187,14 +188,10 @@ def _check(experiment: FailureExperiment, spec: Spec, times: Times) -> None:
         if (key := (failure.kind, failure.which, failure.value)) in known:
             raise InputError(f"failure {failure.text}: is given twice")
         known.add(key)
-    requested = requested_ops(spec)
     for slo in experiment.slos:
         if slo.figure == UTILIZATION:
             raise InputError(f"slo {slo.text}: utilisation is known for the whole run only, not for windows of it")
-        if slo.subject not in requested:
-            raise InputError(
-                f"slo {slo.text}: the workload has no {slo.subject} requests; it has {', '.join(sorted(requested))}"
-            )
+    require_requested(experiment.slos, sorted(requested_ops(spec)))
     for failure in experiment.failures:
         refuse_instant_retries(spec, failure, times.until_s - times.at_s)
 

@@ -17,6 +17,7 @@ from sim.experiments.probability import Draws, MetProbability
 from sim.experiments.sweep import Point, PointTask, Settings, sweep
 from sim.experiments.variation import Assignments, Variation, grid, sampled
 from sim.parallel.result_cache import ResultFolder
+from sim.replication.objectives import require_requested
 from sim.replication.slo import UTILIZATION, ObjectiveVerdict, Slo, overall
 from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import CONFIDENCE, RATES, Differences, EngineWork, Figure, Interval
@@ -362,12 +363,7 @@ def _base(results: Sequence[Point], wanted: int | None) -> tuple[int, Measures]:
 
 def _check(slos: Sequence[Slo], jobs: Sequence[PointTask]) -> None:
     """Refuse objectives of operations that no point has, and of roles that do not exist, before the simulations."""
-    requested = {op for job in jobs for op in requested_ops(job.spec)}
-    for slo in slos:
-        if slo.figure != UTILIZATION and slo.subject not in requested:
-            raise InputError(
-                f"slo {slo.text}: the workload has no {slo.subject} requests; it has {', '.join(sorted(requested))}"
-            )
+    require_requested(slos, sorted({op for job in jobs for op in requested_ops(job.spec)}))
     named = [slo for slo in slos if slo.figure == UTILIZATION and slo.subject is not None]
     if named:
         spec = jobs[0].spec

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -48,11 +48,18 @@ def require_operations(slos: Sequence[Slo], measures: Measures) -> None:
     Raises:
         InputError: one does not.
     """
+    require_requested(slos, measures.ops)
+
+
+def require_requested(slos: Sequence[Slo], ops: Collection[str]) -> None:
+    """Check that every operation with an objective is among those that are requested.
+
+    Raises:
+        InputError: one is not.
+    """
     for slo in slos:
-        if slo.figure != UTILIZATION and slo.subject not in measures.ops:
-            raise InputError(
-                f"slo {slo.text}: the workload has no {slo.subject} requests; it has {', '.join(measures.ops)}"
-            )
+        if slo.figure != UTILIZATION and slo.subject not in ops:
+            raise InputError(f"slo {slo.text}: the workload has no {slo.subject} requests; it has {', '.join(ops)}")
 
 
 def _outcome(slo: Slo, measures: Measures) -> ObjectiveOutcome:

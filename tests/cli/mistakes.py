@@ -367,6 +367,14 @@ MISTAKES = [
         says=("node", "did you mean host?"),
     ),
     Mistake(
+        "an address among the files of `import-metrics`", "give it by --url",
+        ["import-metrics", "minio.yaml", "http://127.0.0.1:9090/"], says=("is an address, not a file", "--url"),
+    ),
+    Mistake(
+        "`simulate --slo` on an operation that the workload does not have", "the workload's operations, at once",
+        _sim("--slo", "READ.p99<1s"), says=("the workload has no READ requests; it has",), hides=("has not settled",),
+    ),
+    Mistake(
         "a rate at which no request arrives", "a longer duration", _sim("--set", "workload.rate=1e-6/s", "--set",
         "workload.operations=null", "--set", "workload.duration=1s", spec="open.yaml"),
         says=("workload: no request arrives within 1 s",),

@@ -20,6 +20,7 @@ CEPH = load_mapping(EXAMPLES / "ceph" / "nvme-quincy.yaml")
 BILLION = load_mapping(EXAMPLES / "ceph" / "billion-objects.yaml")
 SWIFT = load_mapping(EXAMPLES / "swift" / "cluster.yaml")
 BOB = load_mapping(EXAMPLES / "bob" / "one-host.yaml")
+LAYER = load_mapping(EXAMPLES / "juicefs" / "mount.yaml")
 HDDS = ["drives={count: 12, preset: hdd-7k2}", "stored={objects: 5e6, object_size: 500KB}"]
 
 
@@ -108,6 +109,7 @@ def found(data: dict[str, Any], *assignments: str) -> dict[str, str]:
             "5 s is after the end of the workload",
         ),
         (minio(), ["client.nic=1GB/s"], "client.nic", "has no effect"),
+        (LAYER, ["below.workload.rate=5/s"], "below.workload", "has no effect: the requests that reach this store"),
     ],
 )
 def test_what_is_probably_not_meant_is_found(data, assignments, path, text):
