@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from models.shared.client_policy import ClientPolicies
 from traces.errors import InputError
@@ -85,10 +86,10 @@ class Cell:
         elif workload.operations is not None:
             workload = workload.model_copy(update={"operations": max(1, round(size * workload.operations))})
         trace = generate(workload, seed)
-        names = trace.table.column("key").to_pylist()
-        for number, row in enumerate(np.flatnonzero(trace.op == OPS.index("PUT")).tolist()):
-            names[row] = f"written-{number:06d}"
-        return trace.with_keys(pa.array(names).dictionary_encode())
+        puts = trace.op == OPS.index("PUT")
+        written = pa.array([f"written-{number:06d}" for number in range(np.count_nonzero(puts))], pa.string())
+        names = trace.table.column("key").combine_chunks().cast(pa.string())
+        return trace.with_keys(pc.replace_with_mask(names, puts, written).dictionary_encode())
 
 
 def cells_of(campaign: Campaign) -> dict[str, Cell]:

@@ -48,8 +48,8 @@ def test_examples_have_loads_and_specs(path: Path) -> None:
     found = read_campaign(path)
     cells = cells_of(found)
     assert len(cells) > 4
+    run = Run.read(EXAMPLES / "recorded-box" / "light-get")
     for cell in cells.values():
-        run = Run.read(EXAMPLES / "recorded-box" / "light-get")
         rate_ops = 10.0 if cell.load.of else None
         assert len(cell.trace(1, rate_ops, 0.05)) > 0
         spec = spec_for(found, cell, replace(run, info={}), {})
