@@ -94,6 +94,7 @@ def few_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sim.capacity.health._ROWS", 1000)
     monkeypatch.setattr("sim.saturation.enough_requests.LEAST", 1000)
     monkeypatch.setattr("sim.saturation.stable_rate._REQUESTS", 2000)
+    monkeypatch.setattr("sim.saturation.stable_rate._MOST_REQUESTS", 10_000)
 
 
 @dataclass

@@ -35,7 +35,7 @@ MOST_EXCLUDED = 0.05
 _nightly = pytest.mark.nightly("they take as long as all others; others have the same kinds of requests and caches")
 
 
-@lru_cache(maxsize=200)
+@lru_cache(maxsize=200 if NIGHTLY else len(SEEDS))
 def subject_of(seed: int) -> Subject:
     """The random spec of a seed, with what an earlier test has calculated from it."""
     return Subject(random_spec(seed))

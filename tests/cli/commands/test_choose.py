@@ -22,6 +22,7 @@ def tailcast(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, 
     return int(ended.value.code or 0), said.out, said.err
 
 
+@pytest.mark.usefixtures("few_requests")
 def test_it_prints_the_table_and_the_ranking_and_writes_a_page(capsys, tmp_path):
     page, result = tmp_path / "page.html", tmp_path / "choice.json"
     code, out, _ = tailcast(

@@ -80,6 +80,7 @@ def test_a_single_host_serves_nothing_without_it():
     assert found.failing["host"].ops == {}
 
 
+@pytest.mark.usefixtures("few_requests")
 def test_a_choice_ranks_the_best(wanted):
     tables = []
     left_out = ["swift", "silo", "rustfs", "garage", "seaweedfs"]
