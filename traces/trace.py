@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,8 @@ from traces.tables import (
     with_column,
     with_metadata,
 )
+
+V = TypeVar("V")
 
 TRACE_SCHEMA = pa.schema([
     pa.field("arrival_s", pa.float64(), nullable=False),  # since the start of the trace; 0 in a closed loop
@@ -229,6 +231,18 @@ class Trace:
     def _numbers(self, column: str) -> NDArray[Any]:
         values: NDArray[Any] = self.table.column(column).to_numpy()
         return values
+
+    def once(self, make: Callable[[Trace], V]) -> V:
+        """Return what a function makes of the trace, made once; it must not be changed."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        found: V = self._made[make]
+        return found
+
+    @cached_property
+    def _made(self) -> dict[Callable[[Trace], Any], Any]:
+        """What `once` has returned, by function."""
+        return {}
 
     def with_keys(self, keys: pa.Array) -> Trace:
         """Return the same requests with other names of their objects, shape (requests,)."""

@@ -15,10 +15,17 @@ _MOST_CONTAINERS = 4096  # of which there are stations: more are as good as diff
 def key_hashes(trace: Trace) -> NDArray[np.uint64]:
     """Return a well-mixed 64-bit hash of each request's bucket and key, shape (requests,).
 
-    It replaces the stores' own hashes (SipHash in MinIO, rjenkins in Ceph), because only uniformity matters here.
+    It replaces the stores' own hashes (SipHash in MinIO, rjenkins in Ceph), because only uniformity matters here. A
+    trace is compiled many times, so its hashes are kept with it; they cannot be changed.
     """
+    return trace.once(_key_hashes)
+
+
+def _key_hashes(trace: Trace) -> NDArray[np.uint64]:
     bucket, key = (_label_hashes(trace.table.column(name)) for name in ("bucket", "key"))
-    return _mix(_mix(bucket) + key)
+    hashes = _mix(_mix(bucket) + key)
+    hashes.flags.writeable = False
+    return hashes
 
 
 def containers_of(trace: Trace, shards: int) -> tuple[NDArray[np.int64], int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,8 +26,9 @@ _FEW = 20  # requests of which the store's own work is found
 def with_enough_requests(spec: Spec, trace: Trace, at_load: bool = False) -> Trace:
     """Return a trace of `LEAST` requests of the workload of a spec, given one that it generated.
 
-    It is the same for any length and seed, so what follows from it does not depend on these. Where the order of all
-    requests decides, as which objects caches hold, a longer trace is returned.
+    It is the same for any length and seed, so what follows from it does not depend on these, and at a rate of 1/s where
+    times do not count. Where the order of all requests decides, as which objects caches hold, a longer trace is
+    returned.
 
     Faults and the store's own work have their times in the run at hand, so with these there are as many requests in the
     same time, as an open loop. If that is not known, as of a closed loop without a duration, or if there are phases or
@@ -46,8 +48,11 @@ def with_enough_requests(spec: Spec, trace: Trace, at_load: bool = False) -> Tra
     is_timed = bool(faults_of(spec)) or (not warms(spec) and _has_work(spec, trace))
     if is_timed and (at_load or not _length_s(trace) or trace.phase.any()):
         return trace
+    has_times = at_load or is_timed or warms(spec)
     for count in (LEAST, _ALSO):
-        ends = {"operations": count, **({"duration": None} if workload.rate is not None else {})}
+        ends: dict[str, Any] = {"operations": count}
+        if workload.rate is not None:
+            ends |= {"duration": None, "rate": workload.rate if has_times else 1.0}
         try:
             is_enough = count == _ALSO <= len(trace)
             longer = trace if is_enough else generated(workload.model_copy(update=ends), 0)

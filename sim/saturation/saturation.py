@@ -19,6 +19,7 @@ from models.network.descendants import by_route
 from models.network.network import Network
 from models.network.station import Choice
 from models.shared.faults import fault_times
+from models.shared.recent import Recent
 from models.shared.work import WORKERS
 from models.store import Spec, before, compile_spec, faults_of, warms
 from sim.demands.chance import are_keys_even, without_chance
@@ -34,6 +35,7 @@ from sim.saturation.stable_rate import RateLimit, pools_of, repeats, tried
 from sim.saturation.warm import Warm, bound_of, warm_at_saturation
 from traces.random_streams import stream_id, uniforms
 from traces.trace import Trace
+from traces.workload.workload import Workload
 
 _LEAST_ROWS, _MOST_ROWS = 2_000, 5_000
 """Range of the greatest number of requests over which demands are averaged."""
@@ -76,8 +78,14 @@ class Saturated:
         return min(self.limits, key=lambda each: each.ops, default=None)
 
 
+_RECENT: Recent[tuple[Spec, Trace], Saturated] = Recent(4)
+
+
 def at_saturation(spec: Spec, trace: Trace) -> Saturated:
-    """Return a store at saturation, for the mix of the requests of a trace.
+    """Return a store at saturation, for the mix of the requests of a trace; it must not be changed.
+
+    It is kept by spec and trace, and made of a copy of the spec without the rate and the length of its workload, so
+    loads of a store share it.
 
     The limits are those of the demands, less background work, or others if these do not tell them
     (`sim.saturation.stable_rate`).
@@ -85,6 +93,19 @@ def at_saturation(spec: Spec, trace: Trace) -> Saturated:
     Raises:
         InputError: as for `mix_at_saturation`.
     """
+    unpaced = spec.model_copy(update={"workload": _unpaced(spec.workload, len(trace))})
+    return _RECENT.of((unpaced, trace), lambda: _at_saturation(unpaced, trace))
+
+
+def _unpaced(workload: Workload, rows: int) -> Workload:
+    """Return a workload with the number of its requests, in an open loop at a rate of 1/s."""
+    if workload.groups:
+        return workload
+    rate = {} if workload.rate is None else {"rate": 1.0, "duration": None}
+    return workload.model_copy(update={"operations": rows, **rate})
+
+
+def _at_saturation(spec: Spec, trace: Trace) -> Saturated:
     trace = _shortened(spec, trace)
     warm = _warm(spec, trace) if warms(spec) else None
     mix = mix_at_saturation(spec, trace) if warm is None else Mix(warm.network, warm.requests)

@@ -19,7 +19,8 @@ from sim.experiments.find.goal import Goal
 from sim.experiments.sweep import Settings
 from sim.experiments.variants import Variants
 from sim.saturation.capacity import capacity_of
-from sim.saturation.saturation import mix_at_saturation
+from sim.saturation.enough_requests import with_enough_requests
+from sim.saturation.saturation import _at_saturation, at_saturation, mix_at_saturation
 from sim.simulate import simulate
 from sim.verdict.verdict import verdict_on_run
 from tests.paths import EXAMPLES, SPECS
@@ -117,6 +118,19 @@ def test_the_rate_at_saturation_does_not_depend_on_the_load(name: str) -> None:
         of_loaded = saturates_at(loaded)
         assert of_loaded == pytest.approx(most_ops, rel=0.02)
     assert bounds_of(loaded, generate(loaded.workload, 0)).max_throughput_ops == of_loaded
+
+
+@pytest.mark.parametrize("name", ["minio-12-hdd.yaml", "ceph/rbd-ec-squid.yaml", "recorded-box/minio.yaml"])
+def test_loads_share_a_store_at_saturation_which_is_that_of_each(name: str, few_requests: None) -> None:
+    loads = [changed(example(name), rate=rate, operations=count) for rate, count in ((1.0, 300), (70.0, 500))]
+    traces = [generate(spec.workload, seed) for seed, spec in enumerate(loads)]
+    one, other = (at_saturation(of, with_enough_requests(of, trace)) for of, trace in zip(loads, traces, strict=True))
+    assert one is other
+    at_load = with_enough_requests(loads[1], traces[1], at_load=True)
+    assert at_load.arrival_s[-1] < 1000 / 50
+    anew = _at_saturation(loads[1], at_load)
+    assert anew.limits == one.limits
+    assert anew.demands.low_s.tobytes() == one.demands.low_s.tobytes()
 
 
 def test_clients_do_not_change_it_either() -> None:
