@@ -79,7 +79,11 @@ STAGES = {
     "minio-hdd-s3bench": (
         Stage(
             "GET",
-            (Parameter("hosts.cpu.GET.constant", 1e-4, 1e-2), Parameter("hosts.cpu.GET.per_byte", 1e-11, 1e-8)),
+            (
+                Parameter("hosts.cpu.GET.constant", 1e-4, 1e-2),
+                Parameter("hosts.cpu.GET.per_byte", 1e-11, 1e-8),
+                Parameter("hosts.cpu_caches.cold_penalty", 1e-3, 0.1),
+            ),
             {},
         ),
         Stage(
