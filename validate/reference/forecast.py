@@ -205,7 +205,7 @@ def _predicted(job: _Job) -> tuple[list[_Figures], tuple[Unknown, ...]]:
     origins = origins_of(spec, job.data, job.source, job.written)
     unknown = uncertain(spec, job.data, job.source, origins, job.known)
     short = _shortened(spec)
-    growth = [{} for _ in job.wanted] if short is spec else _growth(nominal, _simulated(job, short, job.seeds[:1]))
+    growth = [{} for _ in job.wanted] if short is spec else _growth(nominal, _simulated(job, short, job.seeds))
     drawn: list[Samples] = [{} for _ in job.wanted]
     for k in range(job.draws.count):
         try:
@@ -227,12 +227,15 @@ def _predicted(job: _Job) -> tuple[list[_Figures], tuple[Unknown, ...]]:
 
 
 def _growth(whole: Sequence[_Sampled], short: Sequence[_Sampled]) -> list[dict[str, float]]:
-    """Return the ratio of each figure of whole runs to that of shorter ones; figures that are 0 have none."""
+    """Return the ratio of each figure of whole runs to that of shorter ones with the same seeds, the median over these.
+
+    Figures that are 0 have none.
+    """
     return [
         {
-            name: float(np.median(values)) / shorter
+            name: float(np.median(np.divide(values, other.values[name])))
             for name, values in one.values.items()
-            if (shorter := float(np.median(other.values[name])))
+            if all(other.values[name])
         }
         for one, other in zip(whole, short, strict=True)
     ]

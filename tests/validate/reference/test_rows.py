@@ -10,10 +10,12 @@ import yaml
 
 from models.store import spec_of
 from sim.json_form import to_json
+from sim.replication.replicate import seed_of
 from tests.cli.commands.test_simulate import tailcast
 from tests.specs import minio
 from traces.errors import InputError
 from traces.spec.spec_file import override
+from validate.reference import forecast as forecasts
 from validate.reference.cases import UserTable
 from validate.reference.forecast import forecast
 from validate.reference.rows import is_steady, rows_of
@@ -137,3 +139,17 @@ def test_bands_of_a_table(tmp_path):
     for row in fixed.rows:
         narrow = row.band["throughput_ops"]
         assert narrow[0] < row.predicted["throughput_ops"] < narrow[1] < 1.5 * narrow[0]
+
+
+def test_draws_of_shorter_runs_grow_as_the_same_seeds_do(tmp_path, monkeypatch):
+    def sampled(job, spec, seeds):
+        grown = 2.0 if spec.workload.operations == 300 else 1.0
+        values = [grown * (5.0 if seed == seed_of(0, 0) else 1.0) for seed in seeds]
+        return [forecasts._Sampled({"latency_p99_ms": values}, {}, [1.0]) for _ in job.wanted]
+
+    monkeypatch.setattr(forecasts, "_DRAWN_REQUESTS", 100)
+    monkeypatch.setattr(forecasts, "_simulated", sampled)
+    _, table = files(tmp_path, "clients,latency_p99_ms\n4,9\n")
+    result = forecast(UserTable.read(tmp_path / "store.yaml", DATA, table), replications=3, uncertainty=0.8)
+    low, high = result.rows[0].band["latency_p99_ms"]
+    assert low < 2.0 < high < 4.0 and low > 1.0
