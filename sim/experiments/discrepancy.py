@@ -3,7 +3,7 @@
 A forecast with all its values measured is not exact either. `LEVEL` and `TAIL` are standard deviations of logarithms,
 with which bands of 80 % would contain 80 % of the published latencies that were not used in a fit, if the width of a
 band were that of independent normal deviations; each case counts equally (`benchmarks/published/discrepancy.py`). The
-bands of the scoreboard contain 81 % of its means and 74 % of its p99. Each draw has deviations of its own, and draw k
+bands of the scoreboard contain 76 % of its means and 78 % of its p99. Each draw has deviations of its own, and draw k
 the same ones in all variants (the model discrepancy of Kennedy and O'Hagan, "Bayesian calibration of computer models",
 Journal of the Royal Statistical Society B 63, 2001).
 """

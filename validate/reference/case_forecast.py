@@ -21,7 +21,8 @@ class RowForecast:
         ratio: predicted / measured.
         measured_s, simulated_s: lengths of measurement and simulation; None if not published, or not simulated.
         doubling: by what factor a quantile from p90 on grows from the first half of the simulation to all of it.
-        band: the ends of the band of each figure over the draws; None: there are none.
+        band: the ends of the band of each figure over the draws; the upper one of a tail that still grows is that of
+            up to twice the length; None: there are none.
         covered: whether the published figure is in its band; None: there are no bands.
     """
 

@@ -31,7 +31,7 @@ from validate.reference.cases import Case, UserTable, spec_file
 from validate.reference.deviations import with_deviations
 from validate.reference.figures import figure, figures_of_spec, first_half, is_tail, of_server
 from validate.reference.nic_limits import nic_notes
-from validate.reference.rows import Row, is_steady
+from validate.reference.rows import DURATION, Row, is_steady
 from validate.reference.server import server_times
 from validate.reference.statements import Statement, Variant
 
@@ -287,9 +287,14 @@ def _row_forecast(row: Row, figures: _Figures, level: float | None) -> RowForeca
     """Return the prediction of a row, with bands that contain a fraction `level` of its draws, if it has any."""
     nominal, samples = figures.nominal, figures.nominal.values
     predicted = {name: float(np.median(samples[name])) for name in row.measured}
+    simulated_s = float(np.median(nominal.simulated_s)) if nominal.simulated_s else None
+    doubling = {name: predicted[name] / float(np.median(half)) for name, half in nominal.halves.items()}
     band = covered = None
     if level is not None and figures.drawn:
         band = {name: band_with(figures.drawn[name], level, predicted[name]) for name in row.measured}
+        for name, factor in doubling.items():
+            low, high = band[name]
+            band[name] = low, high * further_growth(factor, row.measured.get(DURATION, row.measured_s), simulated_s)
         covered = {name: band[name][0] <= value <= band[name][1] for name, value in row.measured.items()}
     return RowForecast(
         table=row.table,
@@ -304,11 +309,25 @@ def _row_forecast(row: Row, figures: _Figures, level: float | None) -> RowForeca
         noise={name: noise_of(samples[name]) for name in row.measured},
         ratio={name: predicted[name] / value for name, value in row.measured.items()},
         measured_s=row.measured_s,
-        simulated_s=float(np.median(nominal.simulated_s)) if nominal.simulated_s else None,
-        doubling={name: predicted[name] / float(np.median(half)) for name, half in nominal.halves.items()},
+        simulated_s=simulated_s,
+        doubling=doubling,
         band=band,
         covered=covered,
     )
+
+
+def further_growth(doubling: float, measured_s: float | None, simulated_s: float | None) -> float:
+    """Return how much more a figure may grow in a longer measurement, at most as in the last doubling of the length.
+
+    The queue of the fullest server grows until all clients wait there, so how long it doubles on is not known.
+
+    Args:
+        doubling: as of a `RowForecast`.
+        measured_s, simulated_s: lengths; None: not known.
+    """
+    if not measured_s or not simulated_s or measured_s <= simulated_s:
+        return 1.0
+    return math.pow(max(doubling, 1.0), min(math.log2(measured_s / simulated_s), 1.0))
 
 
 def noise_of(samples: Sequence[float]) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,34 @@ def test_draws_of_shorter_runs_grow_as_the_same_seeds_do(tmp_path, monkeypatch):
     result = forecast(UserTable.read(tmp_path / "store.yaml", DATA, table), replications=3, uncertainty=0.8)
     low, high = result.rows[0].band["latency_p99_ms"]
     assert low < 2.0 < high < 4.0 and low > 1.0
+
+
+@pytest.mark.parametrize(
+    ("doubling", "measured_s", "factor"),
+    [
+        (1.4, 60.0, 1.4),
+        (1.4, 2.0, 1.4),
+        (1.4, math.sqrt(2), math.sqrt(1.4)),
+        (1.4, 0.5, 1.0),
+        (0.8, 60.0, 1.0),
+        (1.4, None, 1.0),
+    ],
+)
+def test_tails_grow_by_one_more_doubling_at_most(doubling, measured_s, factor):
+    assert forecasts.further_growth(doubling, measured_s, 1.0) == pytest.approx(factor)
+
+
+def test_upper_end_of_a_tail_is_that_of_a_longer_measurement(tmp_path, monkeypatch):
+    def band(lasted: str) -> tuple[float, float]:
+        _, table = files(tmp_path, f"clients,measured_s,latency_p99_ms\n4,{lasted},9\n")
+        return forecast(table_of(table), replications=2, uncertainty=0.8).rows[0].band["latency_p99_ms"]
+
+    def sampled(job, spec, seeds):
+        return [forecasts._Sampled({"latency_p99_ms": [2.0] * len(seeds)}, {"latency_p99_ms": [1.0]}, [1.0])]
+
+    def table_of(table: Path) -> UserTable:
+        return UserTable.read(tmp_path / "store.yaml", DATA, table)
+
+    monkeypatch.setattr(forecasts, "_simulated", sampled)
+    (low, high), longer = band("1"), band("8")
+    assert longer == pytest.approx((low, 2 * high))
