@@ -27,7 +27,7 @@ from traces.random_streams import stream_id, uniforms
 
 _HEAD = ("entry", "cpu", "in", "out", "store", "writes", "reads", "again")
 _COPY = ("hung", "way", "cpu", "in", "volume", "journal", "drive")
-_READ = ("late", "hung", "way", "cpu", "out", "drive")
+_READ = ("late", "hung", "way", "cpu", "out", "drive", "volume")
 _SHARD = ("way", "cpu", "out", "drive")
 _MOST_BUCKETS = 8  # that have volumes of their own: more are as good as these
 
@@ -209,7 +209,14 @@ class Places:
         if not good and not tried:
             return stations.refused, [none] * len(_READ)
         host = good[0] if good else tried[0]
-        return none, [late, gate, *self._server(number, gateway, host)]
+        return none, [late, gate, *self._server(number, gateway, host), self._written_volume(number, host)]
+
+    def _written_volume(self, number: int, host: int) -> int:
+        """Return the lock of a volume of a bucket that a host has and that chunks are appended to, if there is one."""
+        here = [volume for volume in range(self.writable * self.buckets) if host in self._holders(volume)]
+        if not (self.spec.drives.direct and here):
+            return self.stations.nowhere
+        return self._volume(here[number // self.spec.hosts.count % len(here)], host)
 
     def _server(self, number: int, gateway: int, host: int) -> list[int]:
         stations, none = self.stations, self.stations.nowhere

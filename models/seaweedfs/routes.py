@@ -22,6 +22,7 @@ from models.shared.steps import (
     Stages,
     Step,
     access,
+    acquire,
     append,
     check,
     chunked,
@@ -34,6 +35,7 @@ from models.shared.steps import (
     instant,
     joined,
     pipelined,
+    release,
     round_trip,
     send,
     starts,
@@ -249,8 +251,13 @@ class Routes:
             late = delay(at("late"), HEADER_LIMIT_S) or instant(self.stations.latency)
             waited = [check(at("hung")), late] if any(f.kind == "host_hung" for f in self.spec.faults) else []
             stages = in_series(check(self.head("reads"))) + (fan_out(waited, wait_for=1) if waited else ())
-        begun = delay(at("way"), 2 * self.spec.hosts.internode.latency) + self._server(at, kind.cached, kind.paged)
+        begun = delay(at("way"), 2 * self.spec.hosts.internode.latency) + self._unlocked(at)
+        begun += self._server(at, kind.cached, kind.paged)
         return stages + in_series(begun, delivers=True) + self._sent(at)
+
+    def _unlocked(self, at: Server) -> Step:
+        """The wait until no chunk is appended to the volume, which reads have in common (readNeedle, volume_read.go)."""
+        return acquire(at("volume")) + release(at("volume")) if self.drives.direct else ()
 
     def _server(self, at: Server, cached: bool, paged: bool = False) -> Step:
         work = visit(at("cpu"), self.spec.hosts.cpu_demand("GET"))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from cli.tables.grid import Grid
+from validate.campaign.accesses import OperationAccesses
 from validate.campaign.compared import FIGURES, Compared, ranked, sync_costs
 
 _TITLES = {"ops": "op/s", "p50": "p50", "tail": "p99 or p95"}
@@ -77,6 +78,20 @@ def syncs_grid(rows: Sequence[Compared], reference: str) -> Grid:
         f"with syncs, times {reference} with syncs",
     )  # fmt: skip
     return Grid("What syncs cost: factors of op/s, measured | predicted", columns, cells, 2)
+
+
+def accesses_grid(rows: Sequence[OperationAccesses]) -> Grid:
+    """Return the accesses of each operation, measured, and the time of drives, measured and predicted."""
+    cells = [
+        [
+            row.entry, row.op, f"{row.size_bytes / 1024:,.0f}",
+            *(f"{count:.3g}" for count in (row.reads, row.writes, row.fsyncs)),
+            f"{1e3 * row.drive_s:,.0f}", f"{1e3 * row.predicted_drive_s:,.0f}",
+        ]
+        for row in rows
+    ]  # fmt: skip
+    columns = ("store", "operation", "KiB", "reads", "writes", "syncs", "time of drives in ms", "predicted")
+    return Grid("Accesses of each operation, on all drives together", columns, cells, 2)
 
 
 def rows_grid(rows: Sequence[Compared]) -> Grid:

@@ -45,6 +45,7 @@ class PartDemand(ServiceDemand):
         by_block: whether accesses end with each block and its checksum; then `data_shards` is 1.
         per_block_accesses: accesses for each block begun, whatever their size; 0: as many as `access_bytes` makes.
         visits: number of visits that these accesses are divided into, each with its own draw.
+        last_of: the bytes of the last access of this size only, or with a negative number all but them; 0: all.
         more_blocks: blocks that a range touches beyond those that have as many bytes; then all of each of them is
             moved, as its checksum is that of the whole block. None: the bytes are moved as they are.
     """
@@ -58,6 +59,7 @@ class PartDemand(ServiceDemand):
     by_block: bool = False
     per_block_accesses: int = 0
     visits: int = 1
+    last_of: int = 0
     more_blocks: int | None = None
 
     @classmethod
@@ -94,7 +96,11 @@ class PartDemand(ServiceDemand):
         if self.more_blocks is not None:
             size_bytes = (-(-size_bytes // BLOCK_BYTES) + self.more_blocks) * BLOCK_BYTES
         part = shard_bytes(size_bytes, self.data_shards) if self.data_shards else size_bytes
-        return np.asarray(part * self.times, np.int64) + self.more_bytes
+        moved = np.asarray(part * self.times, np.int64)
+        if self.last_of:
+            last = np.where(moved > 0, (moved - 1) % abs(self.last_of) + 1, 0)
+            moved = last if self.last_of > 0 else moved - last
+        return moved + self.more_bytes
 
     def _mean_s(self, size_bytes: NDArray[np.int64]) -> NDArray[np.float64]:
         mean = super().mean_s(self._bytes(size_bytes))

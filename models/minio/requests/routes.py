@@ -21,7 +21,7 @@ from functools import partial
 from models.minio.cluster.epochs import HEAL_SLEEP, HEAL_WAIT_S, MOST_HEAL_SLEEP_S, Hang
 from models.minio.cluster.file_systems import reads_of
 from models.minio.requests.accesses import Accesses, small
-from models.minio.requests.parts import MESSAGE_BYTES, METADATA_BYTES, PartDemand, longest_s
+from models.minio.requests.parts import MESSAGE_BYTES, METADATA_BYTES, STREAM_BYTES, PartDemand, longest_s
 from models.minio.requests.request import Branches
 from models.minio.spec.release import has_xl_meta, looks_up
 from models.network.route import Chance, Route
@@ -94,8 +94,13 @@ class Builder(Accesses):
         if self.drives.direct and not self.calls_nodes and not self.kind.data_cached:
             return self._block_by_block()
         first, later = self._reads()
-        moved = self._from_readers("first" if self.kind.large else "all", MESSAGE_BYTES)
-        return self._fetch(first) + moved + self._stream(later)
+        blocks = "first" if self.kind.large else "all"
+        if not (self.pool.drives.direct and self.calls_nodes) or self.kind.data_cached:
+            return self._fetch(first) + self._from_readers(blocks, MESSAGE_BYTES) + self._stream(later)
+        # A node sends what it has read while it reads on, so only the bytes of its last read are still to be sent.
+        meanwhile = pipelined(self._shards_of_readers(blocks, 0, -STREAM_BYTES))
+        last = self._from_readers(blocks, MESSAGE_BYTES, STREAM_BYTES)
+        return self._fetch((*first, *meanwhile)) + last + self._stream(later)
 
     def _fetch(self, reads: Branches) -> Stages:
         """The reads after which the first byte is sent: at once if page caches have all, and no node is called."""

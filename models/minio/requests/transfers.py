@@ -108,16 +108,17 @@ class Transfers(Request):
         """Shards of the first drives in order on their way to the coordinator."""
         return fan_out(pipelined(self._moves(range(self.own, count), blocks, more, _FROM)))
 
-    def _from_readers(self, blocks: str, more: int) -> Stages:
-        return fan_out(pipelined(self._shards_of_readers(blocks, more)))
+    def _from_readers(self, blocks: str, more: int, last_of: int = 0) -> Stages:
+        return fan_out(pipelined(self._shards_of_readers(blocks, more, last_of)))
 
-    def _shards_of_readers(self, blocks: str, more: int) -> Step:
+    def _shards_of_readers(self, blocks: str, more: int, last_of: int = 0) -> Step:
         """Shards that a GET reads on their way to the coordinator, on its link and on those of the drives' hosts."""
         if not self.calls_nodes:
             return ()
         shard = PartDemand.of(
-            self._wire, data_shards=self.layout.data, blocks=blocks, more_bytes=more, more_blocks=self.kind.more_blocks
-        )
+            self._wire, data_shards=self.layout.data, blocks=blocks, more_bytes=more, last_of=last_of,
+            more_blocks=self.kind.more_blocks,
+        )  # fmt: skip
         positions = range(self._readers)
         return send(shard, *(self._reader(p, part) for part in ("receiver", "out") for p in positions))
 

@@ -93,3 +93,18 @@ def test_what_does_not_exist_has_its_own_cpu_demand(op):
     own = {op: "3ms"}
     assert took_s(op, 0, absent=True, missing_cpu=own) == pytest.approx(3e-3)
     assert took_s(op, 0, missing_cpu=own) == took_s(op, 0)
+
+
+def test_a_node_sends_a_shard_while_it_reads_on():
+    """Of a shard of 512 KiB and 32 B that is read by five calls, 32 B are still to be sent after the last one."""
+    rate = 50e6
+    took = []
+    for nic in (0, rate):
+        hosts = _FREE | {"nic": nic}
+        network = {"latency": 0, "payload_fraction": 1}
+        spec = cluster(4, 1, hosts=hosts, drives={"direct": True}, network=network, erasure={"parity": 2})
+        trace = trace_of(["GET"] * 16, [f"k{i}" for i in range(16)], size_bytes=MIB, arrival_s=np.arange(16) * 1.0)
+        outcome = compiled_engine.run(Program.of(*compile_spec(spec, trace), 0))
+        took.append(float(np.median(outcome.end_s - outcome.start_s)))
+    assert took[0] == pytest.approx(META_READ_S + 5 * READ_S + shard(MIB, 2) * READ_BYTE_S)
+    assert took[1] - took[0] == pytest.approx(MIB / rate, rel=0.02), "all of it to the client"

@@ -12,6 +12,7 @@ from sim.engine.compiled import engine as compiled_engine
 from sim.engine.outcome import Outcome, Program
 from sim.engine.reference import engine as simpy_engine
 from tests.paths import EXAMPLES
+from tests.small_traces import trace_of
 from traces.errors import InputError
 from traces.spec.spec_file import load_mapping, override
 from traces.workload.generate import generate
@@ -110,6 +111,15 @@ def test_a_volume_is_locked_while_a_direct_drive_writes():
     ]
     assert ends[0].end_s.max() == pytest.approx(600 * 0.01, rel=0.05), "one after the other"
     assert ends[1].end_s.max() < 0.4 * ends[0].end_s.max()
+
+
+def test_reads_wait_until_no_chunk_is_appended_to_a_volume():
+    drives = {"direct": True, "read": "5ms", "write": "5ms", "sync": "5ms", "queue_depth": 64}
+    one = {"copies": 1, "writable": 1, "fsync": True}
+    spec = alone("GET", "4KiB", hosts={"count": 1}, drives=drives, volumes=one)
+    trace = trace_of(["PUT", "GET", "GET"], ["new", "a", "b"], arrival_s=[0.0, 1e-3, 1e-3])
+    outcome = compiled_engine.run(Program.of(*compile_spec(spec, trace), 0))
+    assert outcome.end_s == pytest.approx([15e-3, 20e-3, 20e-3]), "data, entry of the index, sync; then both reads"
 
 
 def test_a_gateway_has_all_of_a_chunk_before_it_sends_it_on():
