@@ -56,6 +56,7 @@ prediction runs.
 TINY = {
     "box/minio_box_table.py": "runs --seeds 1 --light --csv rows.csv",
     "box/stores.py": "--out runs/stores --predict-only --seeds 1 --csv rows.csv",
+    "box/accesses.py": "--out runs/accesses --predict-only --csv rows.csv",
     "box/minio_healing.py": "runs --cpu 0.01 --seeds 1",  # no replaced drive: MinIO takes minutes to heal one
     "interval_coverage.py": "--size 0.01 --load closed",
     "engine/engines.py": "--size 0.001 --rounds 1",

@@ -46,7 +46,7 @@ def main() -> int:
     rows = _predicted(comparison, options.out, options.seeds)
     if options.csv:
         write_rows(rows, options.csv)
-    print_shown(stores_shown(rows, "minio"))
+    print_shown(stores_shown(rows, "minio", comparison.causes))
     return 1 if missing else 0
 
 

@@ -9,10 +9,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from cli.tables.measured.stores import stores_shown
+from cli.tables.measured.stores import accesses_grid, stores_shown
 from docs.generators.markdown import table
 from traces.errors import InputError
 from traces.spec.suggestions import no_such_file
+from validate.campaign.accesses import read_accesses
 from validate.campaign.compared import Compared
 from validate.campaign.comparison import Comparison
 
@@ -33,6 +34,7 @@ deviations. *Others* is what other work took of the cores; the stores had real-t
 ```sh
 python benchmarks/box/stores.py --out runs --sample   # a third of the loads, some 15 minutes on two cores
 python benchmarks/box/stores.py --out runs            # all, with a killed host and a slow drive
+python benchmarks/box/accesses.py --out runs          # accesses of each operation
 ```
 
 Runs that are there are kept, so a comparison that was interrupted continues. On a machine with other work, measure with
@@ -40,15 +42,17 @@ Runs that are there are kept, so a comparison that was interrupted continues. On
 """
 
 
-def comparison_page(rows: Path, comparison: Comparison) -> str:
+def comparison_page(rows: Path, accesses: Path, comparison: Comparison) -> str:
     """Return the page of the rows in a CSV file.
 
     Args:
+        accesses: CSV file of the accesses of operations.
         comparison: the file that they were measured by, with what keeps the promise of each store.
     """
     entries = [[entry.name, entry.about] for entry in comparison.entries.values()]
     parts = [_OPENING, "## What keeps the promise\n", table(("store", "by"), entries)]
-    for grid in stores_shown(read_rows(rows), "minio"):
+    found = stores_shown(read_rows(rows), "minio", comparison.causes)
+    for grid in (*found[:-1], accesses_grid(read_accesses(accesses)), found[-1]):
         parts += [f"## {grid.title}\n", table(grid.columns, grid.rows)]
     return "\n".join(parts)
 

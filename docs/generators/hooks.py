@@ -40,7 +40,9 @@ def generated_pages() -> dict[str, str]:
         **field_pages(),
         **accuracy_pages(DOCS / "scoreboard.csv"),
         COMPARISON: comparison_page(
-            ROOT / "benchmarks/box/stores.csv", read_comparison(ROOT / "examples/campaigns/comparison/stores.yaml")
+            ROOT / "benchmarks/box/stores.csv",
+            ROOT / "benchmarks/box/accesses.csv",
+            read_comparison(ROOT / "examples/campaigns/comparison/stores.yaml"),
         ),
         "modelled.md": modelled_page(DOCS),
         **measured_pages(ROOT / "benchmarks", DOCS),

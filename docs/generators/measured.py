@@ -35,7 +35,7 @@ TITLES = {
     "replay/watched_replay.csv": "What watching a replay changes",
 }
 """Titles of the pages, by file in `benchmarks`."""
-ELSEWHERE = {"box/stores.csv", "published/discrepancy.csv", "history.csv"}
+ELSEWHERE = {"box/stores.csv", "box/accesses.csv", "published/discrepancy.csv", "history.csv"}
 """Files of which other pages are made, and the record of `benchmarks/history.py`."""
 _CONCLUSIONS = {
     "minio-box.md": "MinIO in a box",

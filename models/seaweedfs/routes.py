@@ -256,7 +256,7 @@ class Routes:
         return stages + in_series(begun, delivers=True) + self._sent(at)
 
     def _unlocked(self, at: Server) -> Step:
-        """The wait until no chunk is appended to the volume, which reads have in common (readNeedle, volume_read.go)."""
+        """The wait until no chunk is appended to the volume (readNeedle, volume_read.go); reads do not lock it."""
         return acquire(at("volume")) + release(at("volume")) if self.drives.direct else ()
 
     def _server(self, at: Server, cached: bool, paged: bool = False) -> Step:

@@ -1,7 +1,7 @@
-"""Accesses of drives that each operation of a store makes, as a box logs them, next to the visits of the store's model.
+"""Accesses of drives that each operation of a store makes, as a box logs them, next to those of the store's model.
 
-Requests follow one another so slowly that also what a store does after its response is over before the next one. Medians
-leave out what reaches the drives now and then without requests, such as a log that is flushed each minute.
+Requests follow one another so slowly that also what a store does after its response is over before the next one.
+Medians leave out what reaches the drives now and then without requests, such as a log that is flushed each minute.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine
@@ -116,19 +117,22 @@ def accesses_of(entry: Entry, run: Run) -> list[OperationAccesses]:
     log = run.drive_accesses
     kinds, served_s = np.array(log.column("kind").to_pylist()), log.column("served_s").to_numpy()
     request = np.searchsorted(run.column("start_s"), log.column("arrival_s").to_numpy(), side="right") - 1
-    made = [
-        np.bincount(request[(kinds == kind) & (request >= 0)], minlength=len(run)).astype(np.float64) for kind in KINDS
-    ]
-    timed = np.isin(kinds, KINDS) & (request >= 0)
-    made.append(np.bincount(request[timed], served_s[timed], minlength=len(run)))
+
+    def of_requests(kinds_of: Sequence[str], values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of a value of the accesses of some kinds, by request."""
+        chosen = np.isin(kinds, kinds_of) & (request >= 0)
+        return np.bincount(request[chosen], values[chosen], len(run)).astype(np.float64)
+
+    made = [of_requests([kind], np.ones(len(kinds))) for kind in KINDS] + [of_requests(KINDS, served_s)]
     found, first = [], 0
     for number, step in enumerate(STEPS):
         rows = slice(first, first + step.requests)
         first += step.requests
         if number in COUNTED:
-            figures = (float(np.median(each[rows])) for each in made)
+            reads, writes, fsyncs, drive_s = (float(np.median(each[rows])) for each in made)
             found.append(OperationAccesses(
-                entry.name, step.op, step.size_bytes, step.requests, *figures, predicted_drive_s(entry, number)
+                entry.name, step.op, step.size_bytes, step.requests, reads, writes, fsyncs, drive_s,
+                predicted_drive_s(entry, number),
             ))  # fmt: skip
     return found
 

@@ -20,6 +20,9 @@ from validate.campaign.predict import BUSY, rows_of
 FIGURES = ("ops", "p50", "tail")
 """Requests per second, and two quantiles of latencies: the tail is p99, or p95 of fewer than 1,000 requests."""
 
+AIMS = {"ops": 0.1, "p50": 0.15, "tail": 0.3}
+"""Greatest deviations that predictions should have, by figure."""
+
 DIFFERENT = 1.2
 """Factor between two stores from which they are ranked."""
 
@@ -87,6 +90,17 @@ class Compared:
             strict=True,
         )
         return {name: both for name, both in pairs if all(math.isfinite(each) and each > 0 for each in both)}
+
+    @property
+    def deviations(self) -> Mapping[str, float]:
+        """Deviations of predictions by `FIGURES`; without those that are not known."""
+        return {name: theirs / ours - 1 for name, (ours, theirs) in self.figures.items()}
+
+    @property
+    def misses(self) -> bool:
+        """Whether a figure is further off than `AIMS`, in a row that counts or has a fault."""
+        counted = self.counts or self.phase != "all"
+        return counted and any(abs(off) > AIMS[name] for name, off in self.deviations.items())
 
 
 def compared(entry: Entry, name: str, runs: list[Run], values: Mapping[str, float], seeds: int) -> list[Compared]:

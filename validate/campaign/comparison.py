@@ -34,12 +34,29 @@ class EntryFields(Strict):
     campaign: Values = Field({}, description="Fields of its campaign; `set` is added to that of `like`.")
 
 
+class Cause(Strict):
+    """Why predictions of some loads are off."""
+
+    entries: tuple[str, ...] = Field(min_length=1, description="Entries, by patterns of their names.")
+    loads: tuple[str, ...] = Field(min_length=1, description="Loads, by patterns of their names.")
+    suspected: bool = Field(True, description="Whether the cause is only suspected.")
+    text: str = Field(min_length=1, description="The cause, in a few words.")
+
+    def is_of(self, entry: str, load: str) -> bool:
+        """Return whether it is one of a load of an entry."""
+        return all(
+            any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+            for name, patterns in ((entry, self.entries), (load, self.loads))
+        )
+
+
 class ComparisonFile(Strict):
     """A comparison as it is written."""
 
     common: Values = Field(description="Fields of the campaigns of all stores: drives, links, workload, loads.")
     sample: tuple[str, ...] = Field(min_length=1, description="Loads of a short comparison, by patterns of names.")
     entries: dict[str, EntryFields] = Field(min_length=1, description="Stores by name.")
+    causes: tuple[Cause, ...] = Field((), description="Why predictions of some loads are off.")
 
 
 @dataclass(frozen=True)
@@ -67,10 +84,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison, its entries by name, and the patterns of the loads of a short one."""
+    """A comparison, its entries by name, and the patterns of the loads of a short one.
+
+    Attributes:
+        causes: why predictions of some loads are off.
+    """
 
     entries: Mapping[str, Entry]
     sample: tuple[str, ...]
+    causes: tuple[Cause, ...] = ()
 
 
 def read_comparison(path: Path) -> Comparison:
@@ -78,7 +100,7 @@ def read_comparison(path: Path) -> Comparison:
 
     Raises:
         InputError: a value is missing or wrong, an entry is like another one that is not before it, or a pattern
-            matches no load.
+            matches no load, or a cause is of none.
     """
     file = validated(ComparisonFile, load_mapping(path), str(path))
     fields: dict[str, Values] = {}
@@ -99,7 +121,10 @@ def read_comparison(path: Path) -> Comparison:
             raise InputError(f"{path}: entries: {name}: fitted_to: there is no entry {one.fitted_to!r}")
     for pattern in file.sample:
         chosen([name for entry in entries.values() for name in entry.names], [pattern])
-    return Comparison(entries, file.sample)
+    for number, cause in enumerate(file.causes):
+        if not any(cause.is_of(name, load) for name, entry in entries.items() for load in entry.names):
+            raise InputError(f"{path}: causes.{number}: no load of an entry has such names")
+    return Comparison(entries, file.sample, file.causes)
 
 
 def sampled(entry: Entry, patterns: Sequence[str]) -> list[str]:

@@ -8,28 +8,35 @@ from statistics import median
 
 from cli.tables.grid import Grid
 from validate.campaign.accesses import OperationAccesses
-from validate.campaign.compared import FIGURES, Compared, ranked, sync_costs
+from validate.campaign.compared import AIMS, FIGURES, Compared, Ranked, ranked, sync_costs
+from validate.campaign.comparison import Cause
 
 _TITLES = {"ops": "op/s", "p50": "p50", "tail": "p99 or p95"}
 _SYNCS = {"synced": "yes", "unsynced": "no"}
 
 
-def stores_shown(rows: Sequence[Compared], reference: str) -> list[Grid]:
+def stores_shown(rows: Sequence[Compared], reference: str, causes: Sequence[Cause] = ()) -> list[Grid]:
     """Return all tables of a comparison.
 
     Args:
         reference: store that the factors of others are of.
+        causes: why predictions are off.
     """
-    return [ranking_grid(rows), *wrong_grid(rows), deviation_grid(rows), syncs_grid(rows, reference), rows_grid(rows)]
+    return [
+        ranking_grid(rows), *wrong_grid(rows), deviation_grid(rows), *misses_grid(rows, causes),
+        syncs_grid(rows, reference), rows_grid(rows),
+    ]  # fmt: skip
 
 
 def ranking_grid(rows: Sequence[Compared]) -> Grid:
     """Return how many pairs of stores in a cell are predicted the right way round."""
-    cells = []
-    for figure in FIGURES:
-        free, every = ranked(rows, figure), ranked(rows, figure, with_fitted=True)
-        if every.pairs:
-            cells.append([_TITLES[figure], _fraction(free.right, free.pairs), _fraction(every.right, every.pairs)])
+    found = {
+        _TITLES[figure]: (ranked(rows, figure), ranked(rows, figure, with_fitted=True)) for figure in FIGURES
+    }  # fmt: skip
+    cells = [[title, *map(_right, counts)] for title, counts in found.items() if counts[1].pairs]
+    if len(cells) > 1:
+        together = ([counts[number] for counts in found.values()] for number in (0, 1))
+        cells.append(["all", *(_fraction(sum(c.right for c in each), sum(c.pairs for c in each)) for each in together)])
     return Grid(
         "Pairs of stores at the same promise that differ by more than 20 %: predicted the right way round",
         ("figure", "without the loads that are fitted", "all loads"), cells,
@@ -59,12 +66,32 @@ def deviation_grid(rows: Sequence[Compared]) -> Grid:
 
 
 def _deviations(rows: Sequence[Compared], figure: str) -> str:
-    found = [(row.figures[figure], row) for row in rows if figure in row.figures]
+    found = [(row.deviations[figure], row) for row in rows if figure in row.deviations]
     if not found:
         return "-"
-    off = sorted(((theirs / ours - 1, f"{row.load} {row.op}") for (ours, theirs), row in found), key=_size)
+    off = sorted(((off, f"{row.load} {row.op}") for off, row in found), key=_size)
     value, where = off[-1]
     return f"{median(abs(each) for each, _ in off):.0%}, {value:+.0%} ({where})"
+
+
+def misses_grid(rows: Sequence[Compared], causes: Sequence[Cause]) -> list[Grid]:
+    """Return the rows that miss an aim, with the causes that are known or suspected, if there are any."""
+    cells = [
+        [
+            row.entry, f"{row.load} {row.op}" + f" {row.phase}" * (row.phase != "all"),
+            *(f"{row.deviations[name]:+.0%}" if name in row.deviations else "-" for name in FIGURES),
+            "; ".join(_cause(cause) for cause in causes if cause.is_of(row.entry, row.load)) or "not known",
+        ]
+        for row in rows
+        if row.misses
+    ]  # fmt: skip
+    aims = ", ".join(f"{_TITLES[name]} {aim:.0%}" for name, aim in AIMS.items())
+    columns = ("store", "load", *_TITLES.values(), "cause")
+    return [Grid(f"Predictions that are further off than {aims}", columns, cells, 2)] if cells else []
+
+
+def _cause(cause: Cause) -> str:
+    return ("suspected: " if cause.suspected else "") + cause.text
 
 
 def syncs_grid(rows: Sequence[Compared], reference: str) -> Grid:
@@ -124,6 +151,10 @@ def _next_to(value: float, low: float, high: float, predicted: float) -> tuple[s
 
 def _size(deviation: tuple[float, str]) -> float:
     return abs(deviation[0])
+
+
+def _right(counts: Ranked) -> str:
+    return _fraction(counts.right, counts.pairs)
 
 
 def _fraction(part: int, whole: int) -> str:

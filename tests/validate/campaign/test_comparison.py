@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cli.tables.measured.stores import stores_shown
+from cli.tables.measured.stores import misses_grid, stores_shown
 from docs.generators.comparison import comparison_page, read_rows
 from tests.paths import EXAMPLES, ROOT
 from traces.errors import InputError
 from traces.run import Run
 from validate.campaign.campaign import Campaign
 from validate.campaign.compared import Compared, compared, ranked, sync_costs, write_rows
-from validate.campaign.comparison import read_comparison, sampled
+from validate.campaign.comparison import Cause, read_comparison, sampled
 from validate.campaign.predict import spec_for
 
 FILE = EXAMPLES / "campaigns" / "comparison" / "stores.yaml"
@@ -131,6 +131,41 @@ def test_what_syncs_cost() -> None:
     assert cost.gain == (5, 5) and cost.same == (2, 1.5) and cost.unequal == (10, 7.5)
 
 
+def test_rows_that_miss_an_aim_have_their_causes() -> None:
+    off = [
+        row("a", 10, 10.9),
+        row("b", 10, 11.2),
+        replace(row("c", 10, 5), busy=0.6),
+        replace(row("d", 10, 5), fitted=True),
+    ]
+    off += [replace(row("e", 10, 10), predicted_p50_s=0.08), replace(row("f", 10, 20), phase="during", busy=0.6)]
+    known = replace(ROW, p50_s=0.1, predicted_p50_s=0.1)
+    off = [replace(each, predicted_p50_s=0.1) if each.entry[0] in "abcdf" else each for each in [*off, known]]
+    causes = [
+        Cause(entries=("b-*", "e-*"), loads=("pu*",), text="one"),
+        Cause(entries=("e-*",), loads=("put",), suspected=False, text="two"),
+    ]
+    (grid,) = misses_grid(off, causes)
+    assert [(cells[0], cells[1], cells[-1]) for cells in grid.rows] == [
+        ("b-synced", "put PUT", "suspected: one"), ("e-synced", "put PUT", "suspected: one; two"),
+        ("f-synced", "put PUT during", "not known"), ("a", "put PUT", "not known"),
+    ]  # fmt: skip
+    assert [cells[2] for cells in grid.rows] == ["+12%", "+0%", "+100%", "+20%"]
+    assert not misses_grid(off[:1], causes)
+
+
+def test_causes_are_of_loads(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    data = yaml.safe_load(path.read_text())
+    for causes, message in (
+        ([{"entries": ["store"], "loads": ["get"], "text": "x"}], "causes.0: no load"),
+        ([{"loads": ["put-c1"]}], "entries"),
+    ):
+        path.write_text(yaml.safe_dump(data | {"causes": causes}, sort_keys=False))
+        with pytest.raises(InputError, match=message):
+            read_comparison(path)
+
+
 def test_rows_are_the_same_in_a_file(tmp_path: Path) -> None:
     write_rows([ROW, row("b", 3, 4, "unsynced")], tmp_path / "rows.csv")
     first, second = read_rows(tmp_path / "rows.csv")
@@ -153,5 +188,6 @@ def test_a_measured_run_has_intervals_next_to_its_prediction() -> None:
 
 
 def test_the_page_has_the_measured_rows() -> None:
-    page = comparison_page(ROOT / "benchmarks" / "box" / "stores.csv", read_comparison(FILE))
+    box = ROOT / "benchmarks" / "box"
+    page = comparison_page(box / "stores.csv", box / "accesses.csv", read_comparison(FILE))
     assert "predicted the right way round" in page and "| seaweedfs | three copies on four hosts" in page
