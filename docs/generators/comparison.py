@@ -31,6 +31,9 @@ nothing else is fitted. A row whose store and clients used more than
 half of the two cores (*CPU*) says little, as hosts have cores of their own in the models: it is not among the
 deviations. *Others* is what other work took of the cores; the stores had real-time priority.
 
+A load is of 60 objects and lasts 8 s, so 64 clients often read the same object at the same time, and of 1 MiB they
+issue only two or three requests each: those rows show how a store begins rather than how it goes on.
+
 ```sh
 python benchmarks/box/stores.py --out runs --sample   # a third of the loads, some 15 minutes on two cores
 python benchmarks/box/stores.py --out runs            # all, with a killed host and a slow drive

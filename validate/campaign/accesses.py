@@ -32,8 +32,6 @@ KINDS = ("read", "write", "fsync")
 """Accesses that take the time of a drive; others of a box take none."""
 
 _DRIVES = ("drive", "kv sync")  # roles of stations; the second is of Ceph's commits
-_PAGE = {"minio": "listing.entries"}  # field of a spec with the number of keys of a LIST
-_FREE = {"minio": ("hosts.cpu.HEAD", "hosts.cpu.DELETE", "hosts.cpu.LIST")}  # CPU times that are needed, not known
 
 
 @dataclass(frozen=True)
@@ -144,10 +142,8 @@ def predicted_drive_s(entry: Entry, number: int) -> float:
     first = sum(each.requests for each in STEPS[:number])
     table = trace.table.slice(first, step.requests)
     alone = Trace.of(table, trace.pacing)
-    values = dict(entry.campaign.file.set) | cell.load.set | dict.fromkeys(_FREE.get(entry.of, ()), 0.0)
-    if entry.of in _PAGE:
-        values[_PAGE[entry.of]] = STEPS[1].requests
     data = dict(entry.campaign.spec) | {"workload": {**cell.workload, "mix": {step.op: 1}}}
+    values = {**entry.campaign.file.set, **cell.load.set}
     spec = spec_of(replaced(data, values), f"{entry.campaign.spec_path} for {step.op}")
     network, requests = compile_spec(spec, alone)
     outcome = engine.run(Program.of(network, requests, 1))
