@@ -56,7 +56,6 @@ prediction runs.
 TINY = {
     "box/minio_box_table.py": "runs --seeds 1 --light --csv rows.csv",
     "box/stores.py": "--out runs/stores --predict-only --seeds 1 --csv rows.csv",
-    "box/accesses.py": "--out runs/accesses --predict-only --csv rows.csv",
     "box/minio_healing.py": "runs --cpu 0.01 --seeds 1",  # no replaced drive: MinIO takes minutes to heal one
     "interval_coverage.py": "--size 0.01 --load closed",
     "engine/engines.py": "--size 0.001 --rounds 1",
@@ -87,6 +86,7 @@ TINY = {
 """Arguments of a tiny run of each program, in a folder with ``runs``, ``trace.parquet`` and ``debug.so``."""
 
 LIVE = {
+    "box/accesses.py": ("minio box", "--out out --only minio"),
     "box/ceph_spill.py": ("ceph box", "--out out --size 0.1"),
     "box/juicefs_box.py": ("minio juicefs box", "--out cells.csv --size 0.1"),
     "box/juicefs_conflicts.py": ("minio juicefs", "--seconds 0.5 --only setattr"),
