@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
 
 from cli.words import LABELS, fraction, number, seconds, size
@@ -38,7 +39,8 @@ def _origin(run: Run) -> str:
         how = (
             "was imported from the log of a real store" if "origin" in run.info else "is a measurement of a real store"
         )
-        return f"{how}, started {run.info.get('started_at', 'at an unknown time')}"
+        started = re.sub(r"\.\d+", "", str(run.info.get("started_at", "at an unknown time")))  # whole seconds
+        return f"{how}, started {started}"
     return f"is a simulation with seed {run.info.get('seed', 'unknown')}"
 
 
@@ -112,7 +114,8 @@ def verdict(comparison: Comparison, names: tuple[str, str]) -> str:
     """State the verdict of a comparison."""
     limit = f"within ±{comparison.tolerance * 100:g}%"
     if comparison.verdict == "agree":
-        return f"{names[0]} agrees with {names[1]} {limit}."
+        unsure = any(result.unsure_of for result in comparison.ops.values())
+        return f"{names[0]} agrees with {names[1]} {limit}{', as far as these requests can tell' if unsure else ''}."
     where = "; ".join(
         f"{op} in {', '.join(LABELS[name] for name in result.differs_in)}"
         for op, result in comparison.ops.items()

@@ -46,6 +46,8 @@ def byte_rate(value: float | None) -> str:
 
 def size(value: float) -> str:
     """Format as ``1.23 MB``, in powers of 1000."""
+    if not value:
+        return Figure("0 B", value, "B")
     scaled = value
     for unit in ("B", "kB", "MB", "GB"):
         if abs(scaled) < 999.5:

@@ -23,6 +23,7 @@ _SCALES = {"s": ("ms", 1e3), "1/s": ("1/s", 1.0), "B": ("KiB", 1 / 1024), "B/s":
 _LIMIT, _FRESH = "#d5521a", "#109e78"
 _ALLOWED = {True: ("extra load allowed", PLAIN), False: ("too much extra load", GREY)}
 _NAMED = 0.1  # of the greatest strength; weaker effects lie on each other
+_FEW = 2  # numbers, which both have names
 _WAYS = {
     "up": ("increase makes it slower", "#e08a00"),
     "down": ("increase makes it faster", PLAIN),
@@ -155,7 +156,7 @@ def effects(result: Screening) -> go.Figure:
                 text=[_details(row) for row in mine], hovertemplate="%{text}<extra></extra>",
             )  # fmt: skip
     for row in rows:
-        if row.strength.value >= _NAMED * most:
+        if len(rows) <= _FEW or row.strength.value >= _NAMED * most:
             anchor, side = ("right", -1) if row.strength.value > most / 2 else ("left", 1)
             figure.add_annotation(
                 x=row.strength.value, y=row.spread, text=escaped(row.path), showarrow=False, xanchor=anchor,

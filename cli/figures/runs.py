@@ -27,7 +27,7 @@ LABEL_GROUND = "rgba(127,127,127,0.15)"
 ROLE_COLOURS = (
     "#3b82d6", "#d97a00", "#109e78", "#d8577f", "#7f6fd6", "#8a8f1f", "#1f95a8", "#d5521a", "#b86aa8", "#7f8896",
 )  # fmt: skip
-LOG_LATENCY = {"type": "log", "dtick": "D2", "tickformat": "~g"}
+LOG_LATENCY = {"type": "log", "dtick": "D2", "tickformat": ",~g"}
 """An axis of latencies: logarithmic, with labels at 1, 2, 5, 10 …"""
 _MARGIN = {"l": 70, "r": 24, "t": 48, "b": 88}
 _SCATTERED = 1500  # greatest number of points of an operation in a scatter plot

@@ -185,7 +185,7 @@ def latency_axis(found: Sequence[Estimate]) -> dict[str, Any]:
     known = [estimate.value for estimate in found if estimate.value > 0 and math.isfinite(estimate.value)]
     if not known or max(known) < 4 * min(known):
         return {"rangemode": "tozero"}
-    return {"type": "log", "dtick": "D2", "tickformat": "~g"}
+    return {"type": "log", "dtick": "D2", "tickformat": ",~g"}
 
 
 def bars(found: Sequence[Estimate]) -> dict[str, Any]:

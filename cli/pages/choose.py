@@ -31,7 +31,7 @@ def choice_page(result: Choice, file: HardwareFile, source: str) -> Page:
         f"Which store on {hosts.count} host{'s' * (hosts.count > 1)} with {drives.count} drives ({drives.preset}) each "
         f"for {file.workload.rate:g} requests a second, with {', '.join(file.objectives)}.",
         f"{found}.",
-        f"Bands contain {LEVEL:.0%} of the draws of values that are not known. All stores have the same requests.",
+        f"{_bands(result)} All stores have the same requests.",
     )
     rates, *latencies = choice_figures(result, file) if result.rows else [None]
     sections = []
@@ -46,6 +46,12 @@ def choice_page(result: Choice, file: HardwareFile, source: str) -> Page:
         )
     sections.append(Section("Notes", [*excluded_lines(result), *caveats(result)]))
     return Page(f"Which store: {Path(source).name}", header, sections)
+
+
+def _bands(result: Choice) -> str:
+    if result.ranking is None:
+        return "Values that are not known are as assumed, without bands, so another store may be the best."
+    return f"Bands contain {LEVEL:.0%} of the draws of values that are not known."
 
 
 def _best(result: Choice) -> str:

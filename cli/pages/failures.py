@@ -103,7 +103,7 @@ def latency(result: Failures, effect: FailureEffect) -> go.Figure:
             line = {"color": COLOURS[op], "width": width, "dash": dash}
             in_ms = [value * 1e3 for value in values]
             figure.add_scatter(x=_middles(over), y=in_ms, mode="lines", name=name, line=line)
-    figure.update_yaxes(type="log", dtick="D2", tickformat="~g")
+    figure.update_yaxes(type="log", dtick="D2", tickformat=",~g")
     return with_room(with_objectives(figure, result.slos))
 
 

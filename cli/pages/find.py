@@ -26,7 +26,10 @@ from sim.experiments.find.find_limit import FoundLimit
 from sim.experiments.sensitivity import Effect, Screening
 from sim.experiments.uncertainty import RangeEffects
 
-_LIMITS = "Each point is a simulated value with its 95% interval; the dashed line is the objective."
+_LIMITS = (
+    "Each point is a simulated value with its 95% interval, or without if too few requests are that slow; the dashed "
+    "line is the objective."
+)
 _STRENGTHS = (
     "An elasticity of 0.5 means that a number larger by one percent makes the latency larger by half a percent. The "
     "colour is the direction of the effect, if the interval of the mean elasticity excludes 0."

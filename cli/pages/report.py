@@ -100,7 +100,7 @@ def _two(runs: Sequence[tuple[str, Run]], comparison: Comparison, slos: Sequence
     paragraphs += [f"Note: {note}." for note in runs_notes(runs)] + _few(*(run for _, run in runs))
     certainty = _certainty(sentences.doubt(comparison), *(run for _, run in runs))
     compared = comparison_grid(comparison, names, warnings=named_warnings(runs))
-    return Header.of(requested, [*opening, sentences.verdict(comparison, names)], certainty), [
+    return Header.of(requested, [sentences.verdict(comparison, names), *opening], certainty), [
         Section("", paragraphs, summaries),
         Section("Quantile by quantile", (), [compared], ratios),
         *_charts(runs, slos),

@@ -92,7 +92,7 @@ def _ratios(lines: Sequence[Line], cases: Sequence[str]) -> go.Figure:
                     text=[escaped(f"{line.row}, {line.op}, {line.figure}") for line in mine],
                     hovertemplate="%{text}: %{y:.2f}",
                 )
-    chart.update_yaxes(type="log", dtick="D2", tickformat="~g")
+    chart.update_yaxes(type="log", dtick="D2", tickformat=",~g")
     chart.update_xaxes(tickangle=40, categoryorder="array", categoryarray=list(cases))
     chart.update_layout(height=560, margin={"b": 190})
     return chart

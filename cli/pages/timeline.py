@@ -128,7 +128,7 @@ def _latency(result: Timeline, bands: TimelineBands | None) -> go.Figure:
             line = _line(states, y, op, COLOURS[op], width) | {"showlegend": name == "p99"}
             line |= {"meta": {"series": f"{op} {name}"}}
             figure.add_scatter(**line, error_y=_bars(y, bounds))
-    figure.update_yaxes(type="log", dtick="D2", tickformat="~g")
+    figure.update_yaxes(type="log", dtick="D2", tickformat=",~g")
     return with_room(figure)
 
 

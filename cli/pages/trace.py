@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,9 @@ from traces.trace import Trace
 _BINS = 200
 _POINTS = 400
 _MEASURED, _EXPECTED = "#3b82d6", "#7f8896"
+_POISSON_BAND = 0.5, 2.0
+"""Indices of dispersion that the axis always has, so that chance does not look like a trend."""
+_MOST_DECADES = 3
 
 
 def trace_page(trace: Trace, figures: dict[str, Any], title: str) -> Page:
@@ -43,9 +48,9 @@ def trace_page(trace: Trace, figures: dict[str, Any], title: str) -> Page:
 
 
 def _requested(figures: dict[str, Any]) -> str:
-    mix = ", ".join(f"{op} {f['count'] / figures['requests']:.3g}" for op, f in figures["ops"].items())
+    mix = ", ".join(f"{op} {f['count'] / figures['requests']:.1%}" for op, f in figures["ops"].items())
     moved = size(float(figures["transfer_bytes"]))
-    return f"Characteristics of {figures['requests']:,} requests (fractions: {mix}; {moved} of payload)."
+    return f"Characteristics of {figures['requests']:,} requests: {mix}, with {moved} of payload."
 
 
 def _found(figures: dict[str, Any]) -> str:
@@ -65,7 +70,8 @@ def _found(figures: dict[str, Any]) -> str:
     if figures["keys"] is not None:
         keys = figures["keys"]
         fits = (
-            f"{op} {number(fit['exponent'])} ({fit['count']:,} objects)" for op, fit in figures["popularity"].items()
+            f"{op} {number(fit['exponent'])} (fitted to {fit['count']:,} objects)"
+            for op, fit in figures["popularity"].items()
         )
         once = f"{keys['distinct']:,} objects, of which {keys['one_hit_fraction']:.0%} are requested once"
         parts.append(f"they are for {once}, with Zipf exponents {', '.join(fits)}")
@@ -97,12 +103,13 @@ def _rate(trace: Trace) -> go.Figure:
 def _dispersion(rows: list[dict[str, float]]) -> go.Figure:
     """Index of dispersion against the window length."""
     figure = blank("Burstiness: index of dispersion", "window (s)", "variance / mean of counts")
-    window = [row["window_s"] for row in rows]
+    window, values = ([row[name] for row in rows] for name in ("window_s", "idc"))
     marks = {"color": _MEASURED, "size": 7}
-    figure.add_scatter(x=window, y=[row["idc"] for row in rows], name="this trace", mode="lines+markers", marker=marks)
+    figure.add_scatter(x=window, y=values, name="this trace", mode="lines+markers", marker=marks)
     line = {"color": _EXPECTED, "dash": "dash"}
     figure.add_scatter(x=window, y=[1.0] * len(rows), name="Poisson", mode="lines", line=line)
-    return figure.update_xaxes(type="log").update_yaxes(type="log")
+    figure.update_xaxes(_log_axis(window))
+    return figure.update_yaxes(_log_axis([_POISSON_BAND[0], *values, _POISSON_BAND[1]]))
 
 
 def _sizes(trace: Trace) -> go.Figure:
@@ -135,8 +142,10 @@ def _popularity(trace: Trace, fits: dict[str, Any]) -> go.Figure:
         line = {"color": colour_of(op), "dash": "dash", "width": 1.2}
         name = f"{op}: Zipf"
         figure.add_scatter(x=rank[shown], y=expected[shown], name=name, mode="lines", line=line, showlegend=False)
-    figure.update_xaxes(type="log")
-    return with_room(figure.update_yaxes(type="log"))
+    shown = [(trace.x, trace.y) for trace in figure.data if len(trace.x)]
+    figure.update_xaxes(_log_axis([x for each, _ in shown for x in (min(each), max(each))]))
+    figure.update_yaxes(_log_axis([y for _, each in shown for y in (min(each), max(each))]))
+    return with_room(figure)
 
 
 def _reuse(objects: np.ndarray[Any, Any]) -> go.Figure:
@@ -150,8 +159,17 @@ def _reuse(objects: np.ndarray[Any, Any]) -> go.Figure:
     fraction = np.searchsorted(distances, cached) / len(taken)  # a cache of n objects hits at distances below n
     line = {"color": _MEASURED, "width": 2.0}
     figure.add_scatter(x=cached, y=fraction, name="hit ratio", mode="lines", line=line, showlegend=False)
-    figure.update_xaxes(type="log")
+    figure.update_xaxes(_log_axis(cached))
     return figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
+
+
+def _log_axis(values: Sequence[float] | np.ndarray[Any, Any]) -> dict[str, Any]:
+    """Return a logarithmic axis around the positive values, with labels such as 0.02 and 1,000."""
+    positive = [math.log10(value) for value in values if value > 0] or [0.0]
+    low, high = min(positive), max(positive)
+    margin = max(0.05 * (high - low), 0.02)
+    each = "D2" if high - low <= _MOST_DECADES else 1
+    return {"type": "log", "dtick": each, "tickformat": ",~g", "range": [low - margin, high + margin]}
 
 
 def _grid(figures: dict[str, Any]) -> Grid:

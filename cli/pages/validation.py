@@ -120,7 +120,7 @@ def _scatter(result: Validation, figure: str) -> go.Figure:
             mine = [p for p in points if p.op == op and p.configuration.fitted == fitted]
             if mine:
                 chart.add_scatter(**_marks(mine, op, fitted, scale))
-    ticks = {"type": "log", "dtick": "D2", "tickformat": "~g"} if ends[1] / ends[0] < 1000 else {"type": "log"}
+    ticks = {"type": "log", "dtick": "D2", "tickformat": ",~g"} if ends[1] / ends[0] < 1000 else {"type": "log"}
     chart.update_xaxes(**ticks, range=np.log10(ends).tolist())
     chart.update_yaxes(**ticks, range=np.log10(ends).tolist())
     return with_room(chart)

@@ -128,7 +128,8 @@ def cost_grid(result: Choice, file: HardwareFile) -> Grid:
         ]
         for row in result.rows
     ]
-    cost = ["cost of them"] if has_prices else []
+    currency = next((part.currency for part in file.priced_parts if part.currency), "")
+    cost = [f"cost of them{f' ({currency})' if currency else ''}"] if has_prices else []
     columns = ["store", "usable", "cores busy", "drive rebuilt in", "loss a year", later, *cost]
     return Grid("Space, cores, durability and growth", columns, rows, layout="rows")
 

@@ -11,16 +11,34 @@ from cli.words import number, percent, seconds, size
 from validate.metrics.measured import Measured
 from validate.metrics.utilisation import Compared
 
+_TOLERANCE = 1.25
 _UNITS = {"1/s": "op/s", "cores": "cores"}
 
 
 def metrics_shown(whole: Measured, result: Sequence[Compared], notes: Sequence[str]) -> Iterator[str | Grid]:
     """Yield what metrics say, and the table of each figure next to its forecast."""
+    yield agreement_line(result)
     yield requests_line(whole)
     yield compared_grid(result)
     if whole.inner:
         yield inner_grid(whole)
     yield from (f"note: {note}" for note in notes)
+
+
+def agreement_line(result: Sequence[Compared]) -> str:
+    """Return how many figures the forecast meets within 25 %, and the one that it misses most."""
+    known = [each for each in result if each.measured and each.forecast is not None]
+    if not known:
+        return "No figure is both measured and forecast."
+    missed = sorted((each for each in known if _distance(each) > math.log(_TOLERANCE)), key=_distance)
+    if not missed:
+        return f"The forecast agrees with all {len(known)} measured figures within 25%."
+    worst = missed[-1]
+    figures = f"{_text(worst.measured, worst.unit)} measured, {_text(worst.forecast, worst.unit)} forecast"
+    return (
+        f"The forecast differs from {len(missed)} of {len(known)} measured figures by more than 25%, "
+        f"most from {worst.what} {worst.measure}: {figures}."
+    )
 
 
 def requests_line(whole: Measured) -> str:
@@ -66,6 +84,11 @@ def _text(value: float | None, unit: str) -> str:
 
 
 def _ratio(each: Compared) -> str:
-    if not each.measured or not each.forecast:
+    if not each.measured or each.forecast is None:
         return ""
-    return percent(math.log(each.forecast / each.measured))
+    return percent(math.log(each.forecast / each.measured)) if each.forecast else "-100%"
+
+
+def _distance(each: Compared) -> float:
+    """Return how far the forecast is from the measured figure, as the logarithm of their ratio."""
+    return abs(math.log(each.forecast / each.measured)) if each.forecast and each.measured else math.inf
