@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from cli.figures.runs import COLOURS, blank, escaped, with_room
+from cli.figures.runs import COLOURS, LABEL_GROUND, blank, escaped, with_room
 from cli.pages.page import Header, Page, Section
 from cli.tables.experiments.timeline import (
     effects_grids,
@@ -192,7 +192,8 @@ def _axes(result: Timeline, title: str, unit: str) -> go.Figure:
     is_linear = bool(steps.max() < 1.5 * steps.min())
     is_short = objects[-1] < 1000 * max(objects[0], 1)
     ticks = {"type": "linear"} if is_linear else {"type": "log", "dtick": "D2" if is_short else 1}
-    figure.update_xaxes(**ticks, tickformat="~s")
+    billions = {"exponentformat": "B"} if objects[-1] >= 1e9 else {"tickformat": "~s"}  # "~s" writes 1G
+    figure.update_xaxes(**ticks, **billions)
     for i, effect in enumerate(result.effects):
         figure.add_vline(x=effect.objects, line={"color": _GREY, "width": 1, "dash": "dot"})
         figure.add_annotation(
@@ -205,6 +206,7 @@ def _axes(result: Timeline, title: str, unit: str) -> go.Figure:
             hovertext=escaped(effect.text),
             showarrow=False,
             font={"size": 11, "color": _GREY},
+            bgcolor=LABEL_GROUND,
         )
     return figure
 

@@ -99,7 +99,7 @@ def effects_grids(result: Timeline) -> list[Grid]:
 
 def _op_grid(result: Timeline, op: str, bands: TimelineBands | None) -> Grid:
     spills = any("spilled_bytes" in state for state in result.states)
-    columns = ["objects", "fill", *(["spilled"] if spills else []), "op/s", "±", "p50", "p99", "busiest"]
+    columns = ["objects", "fill", *(["spilled"] if spills else []), "op/s", "±", "p50", "p99", "busiest, or effect"]
     before = len(columns) - 2  # empty cells between the objects and the name of an effect
     own: list[list[str]] = [[] for _ in result.states]
     if bands is not None:

@@ -1,0 +1,27 @@
+"""Figures of a store as it fills: names of effects are readable, and numbers of objects are words of the field."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from cli.pages.timeline import throughput
+
+
+def figure(objects: list[float]):
+    ops = {"PUT": {"throughput_ops": 100.0, "interval": {"throughput_ops": [99.0, 101.0]}}}
+    effects = [SimpleNamespace(name="nearfull", objects=objects[-1] * 0.9, text="an OSD is 85% full")]
+    states = [{"objects": each, "ops": ops} for each in objects]
+    return throughput(SimpleNamespace(states=states, effects=effects))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("objects", "expected"), [([1e6, 3e7, 1e9], ("B", None)), ([1e6, 3e6, 9e6], (None, "~s"))])
+def test_a_billion_is_not_written_as_giga(objects, expected):
+    axis = figure(objects).layout.xaxis
+    assert (axis.exponentformat, axis.tickformat) == expected
+
+
+def test_the_name_of_an_effect_hides_the_line_below_it():
+    (name,) = figure([1e6, 1e9]).layout.annotations
+    assert name.text == "nearfull" and name.bgcolor
