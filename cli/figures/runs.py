@@ -229,8 +229,8 @@ def dressed(figure: go.Figure, title: str, height: int) -> go.Figure:
         plot_bgcolor="rgba(0,0,0,0)",
     )
     # Hover texts have exact values; axis labels are rounded.
-    figure.update_xaxes(automargin=True, hoverformat=_EXACT)
-    figure.update_yaxes(automargin=True, hoverformat=_EXACT)
+    figure.update_xaxes(automargin=True, hoverformat=_EXACT, separatethousands=True)
+    figure.update_yaxes(automargin=True, hoverformat=_EXACT, separatethousands=True)
     return figure
 
 

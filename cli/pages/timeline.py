@@ -190,10 +190,11 @@ def _axes(result: Timeline, title: str, unit: str) -> go.Figure:
     objects = np.array([state["objects"] for state in result.states])
     steps = np.diff(objects)
     is_linear = bool(steps.max() < 1.5 * steps.min())
-    is_short = objects[-1] < 1000 * max(objects[0], 1)
-    ticks = {"type": "linear"} if is_linear else {"type": "log", "dtick": "D2" if is_short else 1}
-    billions = {"exponentformat": "B"} if objects[-1] >= 1e9 else {"tickformat": "~s"}  # "~s" writes 1G
-    figure.update_xaxes(**ticks, **billions)
+    if is_linear:
+        figure.update_xaxes(tickformat="~s")
+    else:
+        ticks = _ticks(max(float(objects[0]), 1.0), float(objects[-1]))
+        figure.update_xaxes(type="log", tickvals=ticks, ticktext=[millions(each) for each in ticks])
     for i, effect in enumerate(result.effects):
         figure.add_vline(x=effect.objects, line={"color": _GREY, "width": 1, "dash": "dot"})
         figure.add_annotation(
@@ -209,6 +210,13 @@ def _axes(result: Timeline, title: str, unit: str) -> go.Figure:
             bgcolor=LABEL_GROUND,
         )
     return figure
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return powers of ten between two numbers; within three decades also 2 and 5 times each."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    steps = (1, 2, 5) if high < 1000 * low else (1,)
+    return [step * 10.0**decade for decade in range(first, last + 1) for step in steps]
 
 
 def _line(
