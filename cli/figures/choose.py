@@ -14,7 +14,7 @@ from cli.tables.experiments.measures import Estimate
 from sim.choose.choose import Choice
 from sim.choose.hardware import HardwareFile
 
-_COLOURS = ("#3465a4", "#e08a00", "#109e78", "#d5521a", "#75507b", "#555753")
+_COLOURS = ("#3465a4", "#e08a00", "#109e78", "#b86aa8", "#75507b", "#555753")
 _STATES = {"host": "a host down", "drive": "a drive down", "slow-drive": "one drive 10 times slower"}
 
 

@@ -35,6 +35,7 @@ _HOLDS = {True: ("suffices", "#109e78"), False: ("does not suffice", "#7f8896")}
 _LINES = "#3b82d6", "#e08a00", "#109e78", "#b86aa8", "#7f6fd6", "#d8577f"
 _GREY = "rgba(128,128,128,0.8)"
 _MOST_CHANGES = 30
+_HEADROOM = 1.08
 _NAME_LENGTH = 40
 
 
@@ -106,8 +107,8 @@ def _objective(result: CapacityPlan, text: str) -> go.Figure:
         showlegend=False,
     )  # fmt: skip
     shown.add_hline(y=slo.limit * scale, line={"color": _KINDS["slo"], "dash": "dash", "width": 1.5})
-    shown.update_yaxes(rangemode="tozero")
-    return shown
+    most = max([slo.limit * scale, *(value + up for value, up in zip(y, half, strict=True) if math.isfinite(value))])
+    return shown.update_yaxes(range=[0, _HEADROOM * most])  # the limit is not at the edge
 
 
 def _unit(slo: Slo) -> tuple[float, str]:
@@ -125,6 +126,8 @@ def _load_and_fill(result: CapacityPlan) -> go.Figure:
     fills = [m.health.fill_fraction for m in moments]
     lines: dict[str, list[float | None]] = {"fill of drives": fills} if fills[0] is not None else {}
     roles = {role: None for moment in moments for role, load in moment.health.loads.items() if load >= 0.05}
+    if not roles and moments[-1].health.loads:  # the busiest one has a line in any case
+        roles = {max(moments[-1].health.loads.items(), key=lambda each: each[1])[0]: None}
     lines |= {f"{role} busy": [moment.health.loads.get(role) for moment in moments] for role in roles}
     for i, (name, values) in enumerate(lines.items()):
         shown.add_scatter(
@@ -140,8 +143,11 @@ def _costs(result: CapacityPlan) -> go.Figure:
     """Costs of changes that suffice and of others, the cheapest of both."""
     changes = sorted((t for t in result.changes if t.change.values), key=lambda t: (not t.holds, t.change.order))
     changes = changes[:_MOST_CHANGES]
+    currency = next((part.currency for part in result.prices if part.currency), "")
     more = f" (the first {_MOST_CHANGES})" if len(result.changes) - 1 > _MOST_CHANGES else ""
-    shown = blank(f"What changes cost{more}", "cost, in the unit of the prices", "")
+    shown = blank(
+        f"What changes cost{more}", f"cost ({currency})" if currency else "cost, in the unit of the prices", ""
+    )
     names = [escaped(_short(change_text(trial.change.values))) for trial in changes]
     for holds, (label, colour) in _HOLDS.items():
         mine = [(name, trial) for name, trial in zip(names, changes, strict=True) if trial.holds == holds]

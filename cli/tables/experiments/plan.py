@@ -41,14 +41,15 @@ def opening(result: CapacityPlan) -> list[str]:
     loads = [(moment.month, moment.health.loads) for moment in result.likely if moment.health.loads]
     if not loads:
         return short
-    states = [_status(*each, result.utilization) for each in (loads[0], loads[-1])]
-    return [f"Load of the busiest station: {'; '.join(states)}.", *short]
+    ends = dict((loads[0], loads[-1]))
+    busiest = [f"{_busiest(each)} in month {month}" for month, each in ends.items()]
+    states = dict.fromkeys(_status(each, result.utilization) for each in ends.values())
+    return [f"Load of the busiest station: {', '.join(busiest)}; {', then '.join(states)}.", *short]
 
 
-def _status(month: int, loads: dict[str, float], limit: float) -> str:
+def _status(loads: dict[str, float], limit: float) -> str:
     most = max(loads.values())
-    status = "overloaded" if most >= 1 else "above its limit" if most >= limit else "below its limit"
-    return f"{status} in month {month} ({_busiest(loads)})"
+    return "overloaded" if most >= 1 else "above its limit" if most >= limit else "below its limit"
 
 
 def evidence(result: CapacityPlan) -> list[str]:

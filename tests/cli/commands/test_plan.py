@@ -10,9 +10,9 @@ import yaml
 
 from cli.main import main
 from cli.pages.page import write_page
-from cli.pages.plan import _objective, plan_page
+from cli.pages.plan import _load_and_fill, _objective, plan_page
 from cli.parse.slo import parse_slo
-from cli.tables.experiments.plan import contradiction_text, evidence, figure, found, plan_grids
+from cli.tables.experiments.plan import contradiction_text, evidence, figure, found, opening, plan_grids
 from cli.tables.experiments.timeline import millions
 from sim.capacity.contradictions import Contradiction
 from sim.capacity.growth import Growth
@@ -244,6 +244,23 @@ def test_intervals_do_not_reach_below_0(result):
     assert line.error_y.symmetric is False
     assert list(line.error_y.array) == pytest.approx([2 * y for y in line.y])
     assert list(line.error_y.arrayminus) == list(line.y)
+
+
+def test_the_limit_of_an_objective_is_not_at_the_edge_of_its_figure(result):
+    shown = _objective(result, SLO)
+    (limit,) = {shape.y0 for shape in shown.layout.shapes}
+    assert shown.layout.yaxis.range[0] == 0 and shown.layout.yaxis.range[1] > limit
+
+
+def test_the_load_of_the_busiest_station_is_one_sentence(result):
+    quiet = copy.deepcopy(result)
+    for moment in quiet.likely:
+        moment.health.loads.clear()
+        moment.health.loads.update({"rgw cpu": 0.04, "osd cpu": 0.02})
+    (line,) = [each for each in opening(quiet) if each.startswith("Load")]
+    assert line.endswith("; below its limit.") and line.count("rgw cpu") == 2
+    shown = _load_and_fill(quiet)
+    assert "rgw cpu busy" in [trace.name for trace in shown.data]
 
 
 def test_a_page_without_limits_is_written(tmp_path):
