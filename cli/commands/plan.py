@@ -36,7 +36,10 @@ def command(
     ],
     slos: SloOption = None,
     window: Annotated[str, typer.Option("--window", help="Simulated time per window.")] = "2s",
-    replications: Annotated[int, typer.Option("--replications", min=1, help="Simulated windows per month.")] = 3,
+    replications: Annotated[
+        int,
+        typer.Option("--replications", min=1, help="Simulated windows per month; of scenarios one where it decides."),
+    ] = 3,
     prices: PricesOption = None,
     workers: WorkersOption = None,
     assignments: SetOption = None,

@@ -94,6 +94,12 @@ class HealthAssessment:
         """Whether the estimate meets the objective, however uncertain it is."""
         return slo.text in self.slos and slo.verdict(*[self.slos[slo.text].value] * 2) == "pass"
 
+    def is_far(self, slo: Slo, fraction: float) -> bool:
+        """Whether the figure of an objective is further from its limit than a fraction of the greater of both."""
+        result = self.slos[slo.text]
+        distance, greater = abs(result.value - slo.limit), max(abs(result.value), abs(slo.limit))
+        return result.requests_needed is None and distance > fraction * greater
+
     def to_json(self) -> dict[str, Any]:
         """Return JSON values for results."""
         slos = {text: vars(result) for text, result in self.slos.items()}
@@ -113,7 +119,12 @@ class HealthAssessment:
 
 
 class HealthAssessor:
-    """Assesses health in processes, each point once; results in a cache are taken from there."""
+    """Assesses health in processes, each point once; results in a cache are taken from there.
+
+    Where only it counts whether objectives are met (`decided`), one window is simulated first. It decides if each
+    figure is further from its limit than half of the widest interval that a figure of the same objective has had,
+    relative to it. Otherwise all windows are simulated.
+    """
 
     def __init__(
         self,
@@ -123,6 +134,7 @@ class HealthAssessor:
     ):
         self._map, self._progress, self._cache = mapping, progress, cache
         self._known: dict[str, HealthAssessment] = {}
+        self._widest: dict[str, float] = {}
 
     @property
     def assessments(self) -> Sequence[HealthAssessment]:
@@ -150,8 +162,35 @@ class HealthAssessor:
                 self._cache.keep(key, assessment.to_cache())
         return [self._known[c.key] for c in health_checks]
 
+    def decided(self, health_checks: Sequence[HealthCheck]) -> list[HealthAssessment]:
+        """Return assessments that tell which objectives are met, in order, from as few windows as tell it.
+
+        Raises:
+            InputError: as of `__call__`.
+        """
+        if not self._widest:
+            return self(health_checks)
+        new = [check for check in health_checks if check.key not in self._known]
+        try:
+            first = self([replace(check, replications=1) for check in new])
+        except InputError:  # such as no request of a rare operation in one window
+            return self(health_checks)
+        found = {check.key: health for check, health in zip(new, first, strict=True) if self._tells(check, health)}
+        rest = [check for check in health_checks if check.key not in found]
+        found |= {check.key: health for check, health in zip(rest, self(rest), strict=True)}
+        return [found[check.key] for check in health_checks]
+
+    def _tells(self, check: HealthCheck, one_window: HealthAssessment) -> bool:
+        """Whether one window tells which objectives are met."""
+        far = {slo: self._widest.get(slo.text, math.inf) for slo in check.slos}
+        return one_window.reason is not None or all(one_window.is_far(slo, far[slo]) for slo in check.slos)
+
     def _note(self, key: str, assessment: HealthAssessment) -> None:
         self._known[key] = assessment
+        for text, result in assessment.slos.items():
+            width = (result.high - result.low) / 2 / abs(result.value) if result.value else math.nan
+            if math.isfinite(width):
+                self._widest[text] = max(width, self._widest.get(text, 0.0))
         self._progress(len(self._known))
 
 

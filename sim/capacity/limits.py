@@ -212,9 +212,9 @@ def _assessed_limits(
     """Return stations above their limit and violated objectives."""
     end = store.growth.months
     paths = [expected, *scenarios]
-    last = assess([store.at(scenario, end) for scenario in paths])
     along = sorted({round(end * i / _INTERVALS) for i in range(_INTERVALS + 1)})
     on_path = dict(zip(along, assess([store.at(expected, month) for month in along]), strict=True))
+    last = assess.decided([store.at(scenario, end) for scenario in paths])
     tests = _tests(store, [*last, *on_path.values()])
     searches: dict[tuple[str, int], _Search] = {}
     for (name, _), exceeded in tests.items():

@@ -119,7 +119,7 @@ class Search:
         """Return the first trial that holds in enough scenarios; records the fraction of each trial up to it."""
         end = self._store.growth.months
         for trial in (trial for trial in trials if trial.holds):
-            assessments = self._assess([trial.change.store.at(scenario, end) for scenario in self._scenarios])
+            assessments = self._assess.decided([trial.change.store.at(scenario, end) for scenario in self._scenarios])
             fraction = sum(map(self._holds, assessments)) / len(assessments)
             works = fraction >= SURE and not self._blocked(trial.change.store)
             known = replace(trial, fraction=fraction, holds=works or fraction < SURE)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -337,6 +338,29 @@ def test_what_is_known_is_not_looked_at_again():
     health_check = HealthCheck(ceph("workload.rate=10/s"))
     assert assessor([health_check]) == assessor([health_check, health_check])[:1]
     assert len(requested) == 1
+
+
+def test_one_window_tells_where_a_figure_is_far_from_its_limit():
+    windows = []
+
+    def mapping(function, health_checks):
+        new = list(health_checks)
+        windows.extend(check.replications for check in new)
+        return map(function, new)
+
+    assessor = HealthAssessor(mapping)
+    far = parse_slo("GET.mean<1s")
+    slow, fast = (HealthCheck(spec_of(minio(f"workload.rate={rate}/s"), "spec"), (far,), 0.2) for rate in (100, 120))
+    (found,) = assessor.decided([slow])
+    assert windows == [3], "how much windows differ is not known yet"
+    (decided,) = assessor.decided([fast])
+    assert windows == [3, 1] and decided.meets(far)
+    near = replace(far, text="near", limit=found.slos[far.text].value)
+    assessor([replace(slow, slos=(near,))])
+    (again,) = assessor.decided([replace(fast, slos=(near,))])
+    assert windows == [3, 1, 3, 1, 3]
+    assert assessor([replace(fast, slos=(near,))]) == [again]
+    assert len(windows) == 5
 
 
 @pytest.mark.parametrize(
