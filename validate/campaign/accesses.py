@@ -20,7 +20,7 @@ from models.store import compile_spec, spec_of
 from sim.engine.compiled import engine
 from sim.engine.outcome import Program
 from traces.errors import InputError
-from traces.operations import Op
+from traces.operations import Op, ops_that
 from traces.run import Run
 from traces.spec.spec_file import replaced
 from traces.spec.suggestions import no_such_file
@@ -51,12 +51,14 @@ class Step:
 
 
 _SMALL, _LARGE = 4096, 6 << 20
+_OF_SMALL: tuple[Op, ...] = ("GET", "HEAD", "LIST", "DELETE")
+_OF_LARGE: tuple[Op, ...] = ("GET", "DELETE")
 STEPS = (
     Step("PUT", _SMALL, 3, 3.0, "put-4KiB-c1"),  # makes what first requests need; it is not counted
     Step("PUT", _SMALL, 6, 2.0, "put-4KiB-c1"),
-    *(Step(op, _SMALL, 6, 2.0, "get-4KiB-c1") for op in ("GET", "HEAD", "LIST", "DELETE")),
+    *(Step(op, _SMALL, 6, 2.0, "get-4KiB-c1") for op in _OF_SMALL),
     Step("PUT", _LARGE, 3, 9.0, "put-1MiB-c1"),
-    *(Step(op, _LARGE, 3, 5.0, "get-1MiB-c1") for op in ("GET", "DELETE")),
+    *(Step(op, _LARGE, 3, 5.0, "get-1MiB-c1") for op in _OF_LARGE),
 )
 """Operations on objects below and above the sizes at which stores divide them."""
 
@@ -90,7 +92,11 @@ def trace_of_steps() -> Trace:
     at_s = 0.0
     for number, step in enumerate(STEPS):
         for i in range(step.requests):
-            name = f"{number}-new-{i}" if step.op == "PUT" else f"{step.size_bytes}-" + str(i) * (step.op != "LIST")
+            name = f"{step.size_bytes}-{i}"
+            if step.op in ops_that("creates"):
+                name = f"{number}-new-{i}"
+            elif step.op not in ops_that("names_object"):
+                name = f"{step.size_bytes}-"  # a prefix
             rows.append((at_s, 0.0, 0, step.op, "accesses", name, step.size_bytes))
             at_s += step.every_s
     names = ("arrival_s", "think_s", "phase", "op", "bucket", "key", "size_bytes")
