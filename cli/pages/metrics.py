@@ -27,9 +27,8 @@ def metrics_page(whole: Measured, result: Sequence[Compared], notes: Sequence[st
             "Measured and forecast",
             notes,
             [compared_grid(result), *([inner_grid(whole)] if whole.inner else [])],
-            [_utilisation(result)],
+            [_utilisation(result), _rates(whole)],
         ),
-        Section("", (), charts=[_rates(whole)]),
     ]
     return Page(f"Metrics and forecast of {Path(spec).name}", header, sections)
 

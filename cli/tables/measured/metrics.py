@@ -11,7 +11,7 @@ from cli.words import number, percent, seconds, size
 from validate.metrics.measured import Measured
 from validate.metrics.utilisation import Compared
 
-_TOLERANCE = 1.25
+_TOLERANCE, _POINTS = 1.25, 0.05
 _UNITS = {"1/s": "op/s", "cores": "cores"}
 
 
@@ -26,7 +26,10 @@ def metrics_shown(whole: Measured, result: Sequence[Compared], notes: Sequence[s
 
 
 def agreement_line(result: Sequence[Compared]) -> str:
-    """Return how many figures the forecast meets within 25 %, and the one that it misses most."""
+    """Return how many figures the forecast meets within 25 %, and the one that it misses most.
+
+    Utilisations that differ by less than 5 points agree, however small they are.
+    """
     known = [each for each in result if each.measured and each.forecast is not None]
     if not known:
         return "No figure is both measured and forecast."
@@ -91,4 +94,7 @@ def _ratio(each: Compared) -> str:
 
 def _distance(each: Compared) -> float:
     """Return how far the forecast is from the measured figure, as the logarithm of their ratio."""
-    return abs(math.log(each.forecast / each.measured)) if each.forecast and each.measured else math.inf
+    measured, forecast = each.measured or 0.0, each.forecast or 0.0
+    if each.unit == "%" and abs(forecast - measured) < _POINTS:
+        return 0.0
+    return abs(math.log(forecast / measured)) if forecast and measured else math.inf

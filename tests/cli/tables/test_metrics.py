@@ -23,6 +23,7 @@ def rows(*figures: tuple[float | None, float | None]) -> list[Compared]:
             [(0.5, 0.5), (0.9, 0.3), (0.2, 0.1)],
             "2 of 3 measured figures by more than 25%, most from part 1",
         ),
+        ([(0.029, 0.0), (0.5, 0.5)], "The forecast agrees with all 2 measured figures within 25%."),
         ([(0.5, 0.1), (0.9, 0.0)], "most from part 1 utilisation: 90.0% measured, 0.0% forecast."),
     ],
 )
