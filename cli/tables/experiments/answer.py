@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from cli.tables.experiments.find import best_found, estimate, failing_opening, figure_of, shown
 from cli.tables.experiments.plan import found as plan_found
 from cli.tables.forecast.steadiness import unsettled_lines
-from cli.tables.forecast.uncertainty import range_text
+from cli.tables.forecast.uncertainty import one_way, range_text
 from cli.tables.forecast.verdict import verdict_line
 from cli.tables.spec.prices import price_lines
 from cli.words import LABELS, number, percent, seconds
@@ -238,7 +238,8 @@ def _moved(effect: RangeEffect) -> str:
     if not moved:
         return "not possible at the ends of the range"
     _, name, ratios = max(moved)
-    return f"{name} {' … '.join(percent(math.log(r)) if 0 < r < math.inf else '–' for r in ratios)}"
+    chance = f", both ends {way} it: chance?" if (way := one_way(effect.unknown, ratios)) else ""
+    return f"{name} {' … '.join(percent(math.log(r)) if 0 < r < math.inf else '–' for r in ratios)}{chance}"
 
 
 def _band(band: UncertaintyBand | Refused, result: Answer, asked: Asked) -> Iterator[Line]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from cli.tables.forecast.verdict import verdict_line
 from cli.tables.grid import Grid
@@ -80,7 +80,34 @@ def band_notes(result: UncertaintyBand) -> list[str]:
 
 def assumed_shown(result: RangeEffects) -> list[str | Grid]:
     """Return what is printed of the effects of ranges."""
-    return [*load_line(result.load), *assumed_grids(result)]
+    return [*load_line(result.load), *assumed_grids(result), *one_way_lines(result)]
+
+
+_ONE_WAY = math.log(1.05)
+"""Logarithm of the ratio at both ends of a range from which a change in one direction is noted."""
+
+
+def one_way(unknown: Unknown, ratios: Sequence[float]) -> str:
+    """Return in which direction a figure moves at both ends of a range: ``raise``, ``lower``, or nothing."""
+    if unknown.values or unknown.value is None or not all(0 < ratio < math.inf for ratio in ratios):
+        return ""
+    changes = [math.log(ratio) for ratio in ratios]
+    return "raise" if min(changes) > _ONE_WAY else "lower" if max(changes) < -_ONE_WAY else ""
+
+
+def one_way_lines(result: RangeEffects) -> list[str]:
+    """State which figures move in one direction at both ends of a range, as chance does rather than the value."""
+    found = [
+        f"{op} {LABELS[name]} of {effect.unknown.path}"
+        for effect in result.effects
+        for op in whole_ops(result)
+        for name, ratios in effect.ops[op].items()
+        if one_way(effect.unknown, ratios)
+    ]
+    if not found:
+        return []
+    what = "both ends of a range move it in one direction, which may be chance: simulate more or longer runs"
+    return [f"{', '.join(found)}: {what}."]
 
 
 def assumed_grids(result: RangeEffects) -> list[Grid]:
