@@ -149,10 +149,15 @@ class JoinedTable:
             else:  # whole numbers, which sums of floats have exactly
                 found[: named.max(initial=-1) + 1] += np.bincount(named, weights=times).astype(np.int64)
 
+        in_epoch = present.reshape(len(self.first_join), -1)
+        epochs = set(np.flatnonzero(in_epoch.any(axis=1)).tolist())
+        parts = (-1 - self.joins[:, column]).tolist()
+        per_epoch = self.per_epoch
         for epoch, join, keys, number in self._pairs:
-            first = epoch * self.per_epoch
-            here, part = present[first : first + self.per_epoch], -1 - int(self.joins[join, column])
-            own = self.coordinators[first : first + self.per_epoch, part - of_key if part >= of_key else 0]
+            if epoch not in epochs:
+                continue
+            here, part, first = in_epoch[epoch], parts[join], epoch * per_epoch
+            own = self.coordinators[first : first + per_epoch, part - of_key if part >= of_key else 0]
             if number is not None:  # those that are near
                 keys, number = keys[here[number]], number[here[number]]
                 if part < 0:
@@ -183,7 +188,8 @@ class JoinedTable:
                 found.append((epoch, first, keys, None))
                 for place in range(self.near.shape[1]):
                     mine = keys[self._is_near[keys, place]]
-                    found.append((epoch, first + 1 + place, mine, self.near[mine, place].astype(np.int64)))
+                    if len(mine):
+                        found.append((epoch, first + 1 + place, mine, self.near[mine, place].astype(np.int64)))
         return found
 
     @cached_property
