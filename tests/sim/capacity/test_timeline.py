@@ -332,6 +332,7 @@ def tailcast(capsys, *arguments: str) -> tuple[int, str, str]:
 BRIEF = ("--states", "3", "--window", "0.05s", "--workers", "1")
 
 
+@pytest.mark.usefixtures("few_requests")
 def test_the_command_prints_writes_and_draws(capsys, tmp_path):
     out, page = tmp_path / "t", tmp_path / "t.html"
     requested = (str(EXAMPLE), "--objects", "1e8..1e9", *BRIEF, "--out", str(out))
