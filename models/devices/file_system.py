@@ -69,14 +69,14 @@ MOST_DIRTY = 2**31 - 1
 
 
 def dirty_pieces(limit_bytes: float, mean_bytes: float, least: int) -> int:
-    """Return how many pieces fit into the memory for what is not written back; each takes at least a page.
+    """Return how many pieces fit into the memory for what is not written back; small ones share pages of a file.
 
     Args:
         limit_bytes: of the memory.
         mean_bytes: mean size of a piece; 0: nothing is written.
         least: pieces that are written at the same time, which always fit.
     """
-    return max(least, int(min(limit_bytes / max(mean_bytes, PAGE_BYTES), MOST_DIRTY)))
+    return max(least, int(min(limit_bytes / max(mean_bytes, 1.0), MOST_DIRTY)))
 
 
 def folder(objects: float) -> Blocks:
