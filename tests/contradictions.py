@@ -38,6 +38,8 @@ _SERVED, _LEAST_SERVED = 0.985, 0.955
 the first decides: where only some requests need what saturates, the others are served at any rate."""
 _LOST = 0.025  # fraction of the requests that fail above that at a light load, from which a rate is not served
 _LATENCIES = 10.0  # least length of a run, in mean latencies at a light load
+SILENT = ("drive_frozen", "link_down", "host_hung")
+"""Faults during which requests may wait without an end."""
 _SETTLED = 0.4  # fraction of the time after which is counted
 _NOISE = 3.0  # standard errors
 _GROWS_FROM, _PARTS, _GROWN = 0.2, 5, 1.5
@@ -244,7 +246,7 @@ def _of_conservation(subject: Subject, spec: Spec, run: Run) -> Iterator[str]:
         return
     workload = spec.workload
     if workload.rate is not None and run.trace is not None and len(run) != run.trace.issued:
-        stays = any(fault.kind in ("drive_frozen", "link_down") for fault in spec.faults)
+        stays = any(fault.kind in SILENT for fault in spec.faults)
         if not stays:
             yield f"{run.trace.issued} requests in, {len(run)} out"
     if ((run.column("winner") == 0) != run.failed).any() or (run.column("winner") > run.column("attempts")).any():
