@@ -92,6 +92,43 @@ def _first(
     return math.ceil(high)
 
 
+_HALF = 0.5
+
+
+def file_system_thresholds(full: float, *own: Threshold) -> tuple[Threshold, ...]:
+    """Return the effects of a store on file systems: metadata that memory does not hold, and full drives.
+
+    Args:
+        full: used fraction from which the store refuses writes.
+        own: further effects of the store.
+    """
+    return (
+        Threshold(
+            "inodes",
+            "look-ups read more than half of the inodes from drives",
+            lambda now: now["inode_miss_fraction"] > _HALF,
+        ),
+        Threshold(
+            "folders",
+            "look-ups read more than half of the blocks of folders from drives",
+            lambda now: now["folder_miss_fraction"] > _HALF,
+        ),
+        *own,
+        Threshold(
+            "full",
+            "drives have no space or no inodes: writes are refused",
+            lambda now: (now["fill_fraction"] or 0.0) >= full,
+        ),
+    )
+
+
+def memory_or_drives(spec: Any, limit: str) -> Knob | None:
+    """Return the field that avoids a limit of file systems: memory for metadata, or drives."""
+    if limit not in ("inodes", "folders") or spec.hosts.memory is None:
+        return drives_if_full(spec, limit)
+    return Knob("hosts.memory", round(spec.hosts.memory / 1e9), "GB")
+
+
 def drives_if_full(spec: Any, limit: str) -> Knob | None:
     """Return the field that avoids full drives: more of them on each host; None: the limit is another."""
     return Knob("drives.count", spec.drives.count) if limit == "full" else None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from models.capabilities import Effect, Growth, Knob, StateFigures
+from models.capabilities import Effect, Growth, StateFigures
 from models.devices import file_system
-from models.hosts.growth import Threshold, drives_if_full, effects_between
+from models.hosts.growth import Threshold, effects_between, file_system_thresholds
 from models.minio.background.maintenance import visited_s
 from models.minio.cluster.file_systems import metadata_of, objects_of_drive, reads_of
 from models.minio.cluster.stations import Pool, Stations
@@ -19,7 +19,6 @@ FULL = 0.99
 """Fraction of a drive that MinIO fills (diskFillFraction, cmd/globals.go)."""
 _SLOW_SCAN_S = 30 * 86_400.0  # assumed: expiry and usage are a month late then
 _DAY_S = 86_400.0
-_HALF = 0.5
 
 
 def _stored(spec: MinioSpec) -> Stored:
@@ -77,26 +76,12 @@ def state(spec: MinioSpec, trace: Trace) -> StateFigures:
     }
 
 
-_THRESHOLDS = (
-    Threshold(
-        "inodes",
-        "look-ups read more than half of the inodes from drives",
-        lambda now: now["inode_miss_fraction"] > _HALF,
-    ),
-    Threshold(
-        "folders",
-        "look-ups read more than half of the blocks of folders from drives",
-        lambda now: now["folder_miss_fraction"] > _HALF,
-    ),
+_THRESHOLDS = file_system_thresholds(
+    FULL,
     Threshold(
         "scanner",
         "the scanner takes more than 30 days to come to each object",
         lambda now: now["scan_days"] * _DAY_S > _SLOW_SCAN_S,
-    ),
-    Threshold(
-        "full",
-        "drives have no space or no inodes: writes are refused",
-        lambda now: (now["fill_fraction"] or 0.0) >= FULL,
     ),
 )
 
@@ -104,13 +89,6 @@ _THRESHOLDS = (
 def effects(spec: MinioSpec, trace: Trace, low: float, high: float) -> tuple[Effect, ...]:
     """Return the effects that begin between two numbers of objects, in order, without those present at the lower."""
     return effects_between(_THRESHOLDS, lambda objects: state(holding(spec, objects), trace), low, high)
-
-
-def knob(spec: MinioSpec, limit: str) -> Knob | None:
-    """Return the field that avoids a limit: memory for metadata, or drives."""
-    if limit not in ("inodes", "folders") or spec.hosts.memory is None:
-        return drives_if_full(spec, limit)
-    return Knob("hosts.memory", round(spec.hosts.memory / 1e9), "GB")
 
 
 GROWTH = Growth[MinioSpec](

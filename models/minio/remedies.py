@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from models.capabilities import Remedies, SpecChange, faster_links, larger
+from models.hosts.growth import memory_or_drives
 from models.hosts.speed_groups import renewed
-from models.minio.growth import knob
 from models.minio.spec.spec import MinioSpec
 
 
@@ -28,4 +28,4 @@ def changes(spec: MinioSpec, at_end: MinioSpec) -> Iterator[SpecChange]:
         yield from ({"hosts.count": n * spec.hosts.count} for n in (2, 4))
 
 
-REMEDIES = Remedies(changes, knob=knob)
+REMEDIES = Remedies(changes, knob=memory_or_drives)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from models.capabilities import Effect, Knob, StateFigures
+from models.capabilities import Effect, StateFigures
 from models.devices import file_system
-from models.hosts.growth import Threshold, drives_if_full, effects_between, holding, object_bytes, stored_growth
+from models.hosts.growth import Threshold, effects_between, file_system_thresholds, holding, object_bytes, stored_growth
 from models.swift.cluster.file_systems import metadata_of, objects_of_drive, reads_of
 from models.swift.spec.spec import SwiftSpec
 from traces.trace import Trace
@@ -15,7 +15,6 @@ FULL = 0.99
 """Fraction of a drive that Swift fills (fallocate_reserve, 1 % in etc/object-server.conf-sample)."""
 _SLOW_AUDIT_S = 30 * 86_400.0  # assumed: damaged copies are found a month late then
 _DAY_S = 86_400.0
-_HALF = 0.5
 
 
 def state(spec: SwiftSpec, trace: Trace) -> StateFigures:
@@ -48,26 +47,12 @@ def _audit_s(spec: SwiftSpec, held: float) -> float:
     return held * drives_each / rate_ops if rate_ops else math.inf
 
 
-_THRESHOLDS = (
-    Threshold(
-        "inodes",
-        "look-ups read more than half of the inodes from drives",
-        lambda now: now["inode_miss_fraction"] > _HALF,
-    ),
-    Threshold(
-        "folders",
-        "look-ups read more than half of the blocks of folders from drives",
-        lambda now: now["folder_miss_fraction"] > _HALF,
-    ),
+_THRESHOLDS = file_system_thresholds(
+    FULL,
     Threshold(
         "audit",
         "the auditor takes more than 30 days to read each object",
         lambda now: now["audit_days"] * _DAY_S > _SLOW_AUDIT_S,
-    ),
-    Threshold(
-        "full",
-        "drives have no space or no inodes: writes are refused",
-        lambda now: (now["fill_fraction"] or 0.0) >= FULL,
     ),
 )
 
@@ -75,13 +60,6 @@ _THRESHOLDS = (
 def effects(spec: SwiftSpec, trace: Trace, low: float, high: float) -> tuple[Effect, ...]:
     """Return the effects that begin between two numbers of objects, in order, without those present at the lower."""
     return effects_between(_THRESHOLDS, lambda objects: state(holding(spec, objects), trace), low, high)
-
-
-def knob(spec: SwiftSpec, limit: str) -> Knob | None:
-    """Return the field that avoids a limit: memory for metadata, or drives."""
-    if limit not in ("inodes", "folders") or spec.hosts.memory is None:
-        return drives_if_full(spec, limit)
-    return Knob("hosts.memory", round(spec.hosts.memory / 1e9), "GB")
 
 
 GROWTH = stored_growth(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from models.capabilities import Remedies, SpecChange, faster_links, larger
+from models.hosts.growth import memory_or_drives
 from models.hosts.speed_groups import renewed
-from models.swift.growth import knob
 from models.swift.spec.spec import SwiftSpec
 
 
@@ -21,5 +21,5 @@ def changes(spec: SwiftSpec, at_end: SwiftSpec) -> Iterator[SpecChange]:
     yield from renewed(spec.hosts.groups)
 
 
-REMEDIES = Remedies(changes, knob=knob)
+REMEDIES = Remedies(changes, knob=memory_or_drives)
 """Changes of a Swift cluster; moving partitions to new drives costs nothing."""

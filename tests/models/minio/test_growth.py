@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from models.minio.growth import GROWTH, knob
+from models.hosts.growth import memory_or_drives
+from models.minio.growth import GROWTH
 from models.minio.spec.spec import MinioSpec
 from models.store import spec_of
 from sim.capacity.timeline import TimelinePlan, timeline
@@ -74,11 +75,11 @@ def test_more_memory_and_fewer_drives_of_a_host_move_the_effects() -> None:
 
 
 def test_memory_is_the_knob_of_metadata() -> None:
-    found = knob(cluster(), "inodes")
+    found = memory_or_drives(cluster(), "inodes")
     assert found is not None and (found.path, found.now, found.text(200)) == ("hosts.memory", 137, "200GB")
-    full = knob(cluster(), "full")
+    full = memory_or_drives(cluster(), "full")
     assert full is not None and (full.path, full.now) == ("drives.count", 12)
-    assert knob(cluster(), "scanner") is None
+    assert memory_or_drives(cluster(), "scanner") is None
 
 
 def test_the_size_of_objects_follows_from_the_workload() -> None:

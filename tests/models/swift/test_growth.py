@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from models.hosts.growth import holding
+from models.hosts.growth import holding, memory_or_drives
 from models.store import spec_of
 from models.swift.cluster.file_systems import lookup_of, objects_of_drive
-from models.swift.growth import GROWTH, knob
+from models.swift.growth import GROWTH
 from models.swift.spec.spec import SwiftSpec
 from sim.capacity.timeline import TimelinePlan, timeline
 from traces.workload.generate import generate
@@ -93,11 +93,11 @@ def test_look_ups_that_the_spec_gives_do_not_grow() -> None:
 
 
 def test_memory_is_the_knob_of_metadata() -> None:
-    found = knob(cluster(), "folders")
+    found = memory_or_drives(cluster(), "folders")
     assert found is not None and (found.path, found.text(100)) == ("hosts.memory", "100GB")
-    full = knob(cluster(), "full")
+    full = memory_or_drives(cluster(), "full")
     assert full is not None and (full.path, full.now) == ("drives.count", 6)
-    assert knob(cluster(), "audit") is None
+    assert memory_or_drives(cluster(), "audit") is None
 
 
 def test_a_timeline_has_slower_reads_once_metadata_are_on_drives() -> None:
