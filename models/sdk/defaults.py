@@ -33,7 +33,7 @@ SDKS: Mapping[SdkName, Sdk] = {
     "boto3": Sdk(
         "1.44",
         "botocore 1.44.8, config.py (read_timeout, of a pause between bytes), retries/standard.py: 3 attempts, pauses "
-        "from 0 to 50 ms x 2^k, a quota of 500 of which a retry takes 14 and a success without one returns 1; a retry "
+        "from 0 to 50 ms x 2^k. Of a quota of 500 a retry takes 14, and a success without one returns 1; a retry "
         "that succeeds returns its 14, which is left out",
         "10 are kept (max_pool_connections); more are opened and closed",
         {

@@ -182,7 +182,7 @@ def test_the_ranges_of_examples_can_be_drawn(path):
     found = of(data)
     given = [unknown.path for unknown in found.unknowns if unknown.is_given]
     assert len(given) == len(data["assumed"])
-    assert found.drawn(0, 4, 1) != spec_of(data, "test")
+    assert any(found.drawn(draw, 4, 1) != spec_of(data, "test") for draw in range(4))
 
 
 def test_values_of_a_profile_have_its_intervals():
