@@ -21,6 +21,7 @@ LEAST = 50_000
 of 10 % is 1.3 %, and that of one of eleven bucket index shards with a tenth of the requests 4.5 %."""
 _ALSO = 5_000  # requests, if a workload has no more, such as one that deletes each object once
 _FEW = 20  # requests of which the store's own work is found
+_THROUGHOUT_S = 10.0  # in which requests are issued if the store's own work lasts throughout, whatever their rate
 
 
 def with_enough_requests(spec: Spec, trace: Trace, at_load: bool = False) -> Trace:
@@ -31,9 +32,10 @@ def with_enough_requests(spec: Spec, trace: Trace, at_load: bool = False) -> Tra
     returned.
 
     Faults and the store's own work have their times in the run at hand, so with these there are as many requests in the
-    same time, as an open loop. If that is not known, as of a closed loop without a duration, or if there are phases or
-    groups of clients, the trace is returned. If caches fill first, they need the time that more requests take, and own
-    work that lasts throughout is the same then.
+    same time, as an open loop; if all own work lasts throughout, in a time that is the same for all rates. If the time
+    is not known, as of a closed loop without a duration, or if there are phases or groups of clients, the trace is
+    returned. If caches fill first, they need the time that more requests take, and own work that lasts throughout is
+    the same then.
 
     Args:
         spec: of the store.
@@ -48,7 +50,7 @@ def with_enough_requests(spec: Spec, trace: Trace, at_load: bool = False) -> Tra
     is_timed = bool(faults_of(spec)) or (not warms(spec) and _has_work(spec, trace))
     if is_timed and (at_load or not _length_s(trace) or trace.phase.any()):
         return trace
-    has_times = at_load or is_timed or warms(spec)
+    has_times = at_load or warms(spec)  # those of timed work are those of the trace, whatever the rate
     for count in (LEAST, _ALSO):
         ends: dict[str, Any] = {"operations": count}
         if workload.rate is not None:
@@ -58,7 +60,10 @@ def with_enough_requests(spec: Spec, trace: Trace, at_load: bool = False) -> Tra
             longer = trace if is_enough else generated(workload.model_copy(update=ends), 0)
         except InputError:  # such as more operations than there are keys to delete
             continue
-        return _in_time_of(trace, longer) if is_timed else longer
+        if not is_timed:
+            return longer
+        length_s = _length_s(trace) or 0.0
+        return _in_time_of(trace, longer, _THROUGHOUT_S if _lasts_throughout(spec, trace, length_s) else length_s)
     return trace
 
 
@@ -67,14 +72,24 @@ def _has_work(spec: Spec, trace: Trace) -> bool:
     return bool(compile_spec(spec, replace(trace, table=trace.table.slice(0, _FEW)))[1].background)
 
 
+def _lasts_throughout(spec: Spec, trace: Trace, length_s: float) -> bool:
+    """Whether the store has no faults, and its own work begins with a run and has no end, also in longer runs."""
+    if faults_of(spec):
+        return False
+    end_s = max(length_s, _THROUGHOUT_S)
+    few = np.arange(min(_FEW, len(trace)))
+    loads = compile_spec(spec, at_times(trace, few, np.linspace(0.0, end_s, len(few))))[1].background
+    return all(load.from_s == 0 and load.until_s >= end_s for load in loads)
+
+
 def _length_s(trace: Trace) -> float | None:
     """Return the time in which the requests of a trace are issued; None: it is not known."""
     return float(trace.arrival_s[-1]) if trace.pacing.loop == "open" else trace.pacing.duration_s
 
 
-def _in_time_of(trace: Trace, longer: Trace) -> Trace:
-    """Return a longer trace with arrivals in the time of the other one."""
-    length_s, count = _length_s(trace) or 0.0, len(longer)
+def _in_time_of(trace: Trace, longer: Trace, length_s: float) -> Trace:
+    """Return a longer trace with arrivals in a time, paced as the other one."""
+    count = len(longer)
     if trace.pacing.loop != "open":
         return at_times(longer, np.arange(count), (np.arange(count, dtype=np.float64) + 0.5) * (length_s / count))
     arrival_s = longer.arrival_s * (length_s / float(longer.arrival_s[-1]))

@@ -78,7 +78,7 @@ def test_open_and_closed_loops_of_two_pools_saturate_at_the_same_rate(size: int)
 
 
 def test_the_own_work_of_a_store_does_not_keep_its_requests_few() -> None:
-    """Swift's auditor and replicator have their times in a run: it has more requests in the same time."""
+    """Swift's auditor and replicator work throughout, so there are as many requests in the same time at all rates."""
     few, many = (
         paced("swift/cluster.yaml", "drives.count=16", "drives.lookup=3ms", rate=rate, operations=count)
         for rate, count in ((1.0, 1000), (1400.0, 20_000))
@@ -86,9 +86,18 @@ def test_the_own_work_of_a_store_does_not_keep_its_requests_few() -> None:
     trace = generate(few.workload, 0)
     longer = with_enough_requests(few, trace)
     assert len(longer) == LEAST
-    assert longer.arrival_s[-1] == pytest.approx(trace.arrival_s[-1])
+    assert longer.arrival_s[-1] == with_enough_requests(many, generate(many.workload, 0)).arrival_s[-1] == 10
     assert with_enough_requests(few, trace, at_load=True) is trace
-    assert rate_of(few) == pytest.approx(rate_of(many), rel=0.02)
+    assert rate_of(few) == rate_of(many)
+
+
+def test_own_work_that_ends_has_its_time_in_the_run() -> None:
+    """Scrubs last throughout the run, but not in a longer one."""
+    load = "background={loads: [{name: scrub, rate: 5/s, demand: 1ms, until: 8s}]}"
+    spec = paced("minio/two-pools.yaml", load, rate=200.0, operations=1000)
+    trace = generate(spec.workload, 0)
+    assert 4 < trace.arrival_s[-1] < 6
+    assert with_enough_requests(spec, trace).arrival_s[-1] == pytest.approx(trace.arrival_s[-1])
 
 
 def test_batches_and_pauses_do_not_make_a_rate_unstable() -> None:
