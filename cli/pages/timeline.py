@@ -17,7 +17,6 @@ from cli.tables.experiments.timeline import (
     notes,
     opening,
     state_grids,
-    states_with_room,
     unknown_lines,
 )
 from cli.tables.forecast.uncertainty import unknowns_grid
@@ -67,7 +66,7 @@ def _found(result: Timeline) -> str:
     """State throughput and tail at both ends, and the first effect between them."""
     parts = []
     for op in _ops(result):
-        states = [state for state in _having(result, op) if state in states_with_room(result)]
+        states = [state for state in _having(result, op) if not state["full"]]
         if not states:
             continue
         rates, tails = zip(

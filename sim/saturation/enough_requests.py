@@ -77,8 +77,9 @@ def _lasts_throughout(spec: Spec, trace: Trace, length_s: float) -> bool:
     if faults_of(spec):
         return False
     end_s = max(length_s, _THROUGHOUT_S)
-    few = np.arange(min(_FEW, len(trace)))
-    loads = compile_spec(spec, at_times(trace, few, np.linspace(0.0, end_s, len(few))))[1].background
+    count = min(_FEW, len(trace))
+    few = at_times(trace, np.arange(count), end_s * np.arange(1, count + 1) / count)
+    loads = compile_spec(spec, few)[1].background
     return all(load.from_s == 0 and load.until_s >= end_s for load in loads)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from cli.tables.forecast.extra_attempts import extra_attempts_line
 from cli.tables.forecast.steadiness import points_lines
 from cli.tables.forecast.uncertainty import unknowns_grid
-from cli.tables.forecast.verdict import few_note, quantile, verdict_line
+from cli.tables.forecast.verdict import FEW, few_note, quantile, verdict_line
 from cli.tables.grid import Grid
 from cli.tables.operations import ordered
 from cli.words import number, seconds, size
@@ -48,7 +49,8 @@ def opening(result: Timeline) -> list[str]:
 
     Of that load, what retries and hedges cost is said, too.
     """
-    room, full = states_with_room(result), [state for state in result.states if state["full"]]
+    full = [state for state in result.states if state["full"]]
+    room = [state for state in result.states if not state["full"]]
     lines = []
     if full:
         lines.append(
@@ -65,11 +67,6 @@ def opening(result: Timeline) -> list[str]:
     if count:
         lines.append(f"{count} of {len(result.states)} states are overloaded: their latencies have no interval.")
     return [*lines, *_short(result)]
-
-
-def states_with_room(result: Timeline) -> list[State]:
-    """Return the states in which the store is not full."""
-    return [state for state in result.states if not state["full"]]
 
 
 def _short(result: Timeline) -> list[str]:
@@ -104,7 +101,8 @@ def _op_grid(result: Timeline, op: str, bands: TimelineBands | None) -> Grid:
     own: list[list[str]] = [[] for _ in result.states]
     if bands is not None:
         columns += [f"op/s {bands.level:.0%}", f"p99 {bands.level:.0%}"]
-        own = [_band_cells(each[op]) if op in each else [] for each in bands.states]
+        both = zip(result.states, bands.states, strict=True)
+        own = [_band_cells(each[op], state["ops"][op]["few"]) if op in each else [] for state, each in both]
     rows = [
         (state["objects"], [*_state_row(state, state["ops"][op], spills), *band])
         for state, band in zip(result.states, own, strict=True)
@@ -116,9 +114,10 @@ def _op_grid(result: Timeline, op: str, bands: TimelineBands | None) -> Grid:
     return Grid(title, columns, [row for _, row in sorted(rows, key=lambda pair: pair[0])])
 
 
-def _band_cells(bands: dict[str, tuple[float, float]]) -> list[str]:
-    written = (("throughput_ops", number), ("p99", seconds))
-    return [" … ".join(map(write, bands[name])) for name, write in written]
+def _band_cells(bands: dict[str, tuple[float, float]], few: Sequence[str]) -> list[str]:
+    """Return the bands of rate and p99, with a mark if too few requests support it."""
+    rate, tail = (" … ".join(map(write, bands[name])) for name, write in (("throughput_ops", number), ("p99", seconds)))
+    return [rate, f"{tail} ({FEW})" if "p99" in few else tail]
 
 
 def _state_row(state: State, figures: dict[str, Any], spills: bool) -> list[str]:

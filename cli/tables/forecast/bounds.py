@@ -10,7 +10,7 @@ from cli.tables.forecast.verdict import bounds_line
 from cli.tables.grid import Grid
 from cli.words import number, seconds
 from models.network.route import kind_of
-from sim.analysis.bounds_result import Bounds, RouteBounds, Unavailable
+from sim.analysis.bounds_result import Bounds, Unavailable
 
 
 def bounds_shown(result: Bounds, has_faults: bool) -> list[str | Grid]:
@@ -67,12 +67,13 @@ def _demands_grid(result: Bounds) -> Grid:
 def _routes_grid(result: Bounds) -> Grid:
     """Return a row for each kind of request, of which there may be several routes, with the mean of their demands."""
     means = [] if isinstance(result.exact, Unavailable) else result.exact.routes
-    exact_s = {route.name: route.response_s for route in means}
-    kinds: dict[str, list[RouteBounds]] = {}
-    for route in result.routes:
-        kinds.setdefault(kind_of(route.name), []).append(route)
+    exact_s = [route.response_s for route in means]  # of the same routes
+    kinds: dict[str, list[int]] = {}
+    for k, route in enumerate(result.routes):
+        kinds.setdefault(kind_of(route.name), []).append(k)
     rows = []
-    for kind, routes in kinds.items():
+    for kind, numbers in kinds.items():
+        routes = [result.routes[number] for number in numbers]
         count, fraction = len(routes), sum(route.fraction for route in routes)
         demand_s: Counter[str] = Counter()
         for route in routes:
@@ -85,7 +86,7 @@ def _routes_grid(result: Bounds) -> Grid:
             seconds(min(least_s, default=None)),
         ]
         if exact_s:
-            row.append(seconds(sum(route.fraction / fraction * exact_s[route.name] for route in routes)))
+            row.append(seconds(sum(result.routes[k].fraction / fraction * exact_s[k] for k in numbers)))
         rows.append(row)
     columns = ["request", "fraction", "demands", "min mean response", *(["exact"] if exact_s else [])]
     return Grid("", columns, rows)

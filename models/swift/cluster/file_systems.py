@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from models.devices.file_system import Metadata, Reads, folder, inodes
-from models.network.service_demand import NOTHING, ServiceDemand
+from models.network.service_demand import ServiceDemand
 from models.swift.spec.spec import SwiftSpec
 
 CACHING = 0.75
@@ -54,11 +54,8 @@ def reads_of(spec: SwiftSpec) -> Reads:
 
 def lookup_of(spec: SwiftSpec) -> ServiceDemand:
     """Return the drive time of a look-up: as the spec gives it, or that of the mean number of reads."""
-    drives = spec.drives
-    reads = sum(reads_of(spec).found)
-    if drives.lookup.takes_time or spec.hosts.memory is None or not spec.stored.objects or drives.read is None:
-        return drives.lookup
-    return drives.read.without_bytes.scaled(reads) if reads else NOTHING
+    read, reads = spec.drives.read, sum(reads_of(spec).found)
+    return spec.drives.lookup if read is None or not reads else read.without_bytes.scaled(reads)
 
 
 def with_lookup(spec: SwiftSpec) -> SwiftSpec:
