@@ -112,12 +112,19 @@ def found(folder, store, data):
          "options of s3fs", {"tls": False, "multipart-size": f"{20 << 20}B", "threads": 8}, ""),
         ("s3fs", "s3fs b /mnt -o stat_cache_expire=60 -o max_stat_cache_size=5000\n", "options of s3fs",
          {"tls": True, "stat-expire": "60s", "stat-entries": 5000}, ""),
+        ("s3fs", "sudo s3fs b \\\n  ~/mnt -o parallel_count=9\n", "options of s3fs", {"tls": True, "threads": 9}, ""),
+        ("s3fs", "s3fs -o url=http://h b /mnt\n", "options of s3fs", {"tls": False}, ""),
     ],
 )  # fmt: skip
 def test_what_files_say(tmp_path, store, data, kind, facts, note):
     read = found(tmp_path, store, data)
     assert (read.kind, read.found.facts) == (kind, facts)
     assert not note or any(each.startswith(note) for each in read.found.notes), read.found.notes
+
+
+def test_words_about_s3fs_are_no_mount(tmp_path):
+    with pytest.raises(InputError, match="its kind is not recognised"):
+        found(tmp_path, "s3fs", "It models the file systems JuiceFS and s3fs on any of them.\ns3fs is there, too\n")
 
 
 @pytest.mark.parametrize(
