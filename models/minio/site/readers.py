@@ -7,29 +7,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from models.site.kubernetes import limit, quantity, volume_bytes
+from models.minio.site import kubernetes
+from models.minio.site.kubernetes import release_of
+from models.minio.site.volumes import arguments, commands, expanded_by_shell, pools_of, with_further
 from models.site.reader import Facts, Found, Reader, SiteFile
 from models.site.uneven import even_hosts, mean_capacity
 from traces.errors import InputError
 from traces.spec.spec_file import parsed_yaml
-from traces.spec.units import MOST_COUNT
 
-_ELLIPSIS = re.compile(r"\{(\d+)\.\.\.(\d+)\}")
 _VARIABLE = re.compile(r"^\s*(?:export\s+)?(MINIO_[A-Z_]+)=(.*)$", re.MULTILINE)
 _STORAGE_CLASS = re.compile(r"^\s*(?:#.*)?storage_class\b.*\bstandard=\"?EC:(\d+)", re.MULTILINE)
-_SERVER = re.compile(r"\bminio\s+server\s+((?:.*\\\n)*.*)")
+_NODES = "MINIO_DISTRIBUTED_NODES"
 _VOLUMES = "MINIO_VOLUMES", "MINIO_ENDPOINTS", "MINIO_ARGS"
-
-
-def _with_further(pools: Sequence[tuple[Facts, list[str]]]) -> tuple[Facts, list[str]]:
-    """Return the facts of the first pool, with the further ones as `pools`."""
-    (facts, _), *further = pools
-    notes = [f"pool {number}: {note}" if further else note for number, (_, own) in enumerate(pools) for note in own]
-    others: list[Mapping[str, object]] = [{"hosts": pool["hosts"], "drives": pool["drives"]} for pool, _ in further]
-    return {**facts, **({"pools": others} if others else {})}, notes
 
 
 def read_info(file: SiteFile) -> Found:
@@ -45,7 +37,7 @@ def read_info(file: SiteFile) -> Found:
         for drive in drives:
             pools.setdefault(int(drive.get("pool_index", 0)), Counter())[str(server["endpoint"])] += 1
             sizes += [float(drive["totalspace"])] if drive.get("totalspace") else []
-    facts, notes = _with_further([even_hosts([*counts.values()]) for _, counts in sorted(pools.items())])
+    facts, notes = with_further([even_hosts([*counts.values()]) for _, counts in sorted(pools.items())])
     of_capacity, about = mean_capacity(sizes)
     facts |= of_capacity
     notes += about
@@ -86,7 +78,7 @@ def read_info_text(file: SiteFile) -> Found:
     if not any(sum(counts) for counts in pools.values()):
         raise ValueError("it says of no server which drives it has")
     numbered = sorted(pools.items(), key=lambda each: int(each[0]))
-    facts, notes = _with_further([even_hosts([count for count in counts if count]) for _, counts in numbered])
+    facts, notes = with_further([even_hosts([count for count in counts if count]) for _, counts in numbered])
     if per_set := re.search(r"(?:(?:Drives|Disks) per erasure set|Erasure stripe size):\s+(\d+)", file.text):
         facts["set-size"] = int(per_set[1])
     elif row := re.search(r"^\s*\u2502\s*1st\s*\u2502[^\u2502]*\u2502\s*(\d+)\s*\u2502", file.text, re.MULTILINE):
@@ -105,44 +97,11 @@ def read_info_text(file: SiteFile) -> Found:
     return Found(facts, tuple(notes))
 
 
-def _expanded(text: str) -> int:
-    """Return the number of names that a text with ellipses stands for.
-
-    Raises:
-        ValueError: it stands for none, or for more than a cluster has.
-    """
-    number = 1
-    for first, last in _ELLIPSIS.findall(text):
-        number *= int(last) - int(first) + 1
-    if not 0 < number <= MOST_COUNT:
-        raise ValueError(f"{text} stands for {number:,} names; allowed are 1 to {MOST_COUNT:,}")
-    return number
-
-
-def _pools(volumes: Iterable[str]) -> Iterator[tuple[Facts, list[str]]]:
-    """Yield the pools of the arguments of a server: each with ellipses is one, the others together are one."""
-    plain = []
-    for each in volumes:
-        if not _ELLIPSIS.search(each):
-            plain.append(each)
-            continue
-        host, path = _parts(each)
-        yield even_hosts([_expanded(path)] * _expanded(host))
-    if plain:
-        yield even_hosts([*Counter(_parts(each)[0] for each in plain).values()])
-
-
-def _parts(volume: str) -> tuple[str, str]:
-    """Return the host of a volume, empty if it is a folder, and its path."""
-    match = re.fullmatch(r"https?://([^/]+)(/.*)?", volume)
-    return (match[1], match[2] or "") if match else ("", volume)
-
-
 def _facts(volumes: Sequence[str], variables: Mapping[str, str]) -> Found:
     facts: Facts = {}
     notes: list[str] = []
     if volumes:
-        facts, notes = _with_further(list(_pools(volumes)))
+        facts, notes = with_further(list(pools_of(volumes)))
     if match := re.fullmatch(r"EC:(\d+)", variables.get("MINIO_STORAGE_CLASS_STANDARD", "")):
         facts["parity"] = int(match[1])
     if (size := variables.get("MINIO_ERASURE_SET_DRIVE_COUNT", "")).isdigit():
@@ -159,54 +118,6 @@ def read_environment(file: SiteFile) -> Found:
     return _facts([each for each in volumes.split() if not each.startswith("-")], variables)
 
 
-def _tenants(file: SiteFile) -> list[Mapping[str, Any]]:
-    """Return the specs of MinIO's tenants on Kubernetes, also of those in values of its Helm chart."""
-    specs = [
-        each.get("spec") or {}
-        for each in file.documents
-        if str(each.get("apiVersion", "")).startswith("minio.min.io") and each.get("kind") == "Tenant"
-    ]
-    specs += [each["tenant"] for each in file.documents if isinstance(each.get("tenant"), Mapping)]
-    return [each for each in specs if isinstance(each.get("pools") or each.get("zones"), list)]
-
-
-def read_tenant(file: SiteFile) -> Found:
-    """Return what a tenant says: pools with servers and volumes, their size and cores, parity and release.
-
-    Raises:
-        ValueError: a template stands for a number.
-    """
-    tenant = _tenants(file)[0]
-    pools, sizes, cores = [], [], []
-    for pool in tenant.get("pools") or tenant["zones"]:
-        for name in ("servers", "volumesPerServer"):
-            if not str(pool[name]).isdigit():
-                raise ValueError(f"{name} is {str(pool[name]).replace('TEMPLATE', 'a mark of a template')}")
-        pools.append(even_hosts([int(pool["volumesPerServer"])] * int(pool["servers"])))
-        size = volume_bytes(pool.get("volumeClaimTemplate")) if "size" not in pool else quantity(pool["size"])
-        sizes += [size] if size is not None else []
-        cores += [found] if (found := limit(pool, "cpu")) is not None else []
-    facts, notes = _with_further(pools)
-    of_capacity, about = mean_capacity(sizes)
-    facts |= of_capacity
-    notes += about
-    if cores:
-        facts["cores"] = max(1, round(cores[0]))
-    variables = {str(each["name"]): str(each.get("value", "")) for each in tenant.get("env") or ()}
-    if match := re.fullmatch(r"EC:(\d+)", variables.get("MINIO_STORAGE_CLASS_STANDARD", "")):
-        facts["parity"] = int(match[1])
-    image = tenant.get("image")
-    facts |= _release(str(image.get("tag", "")) if isinstance(image, Mapping) else str(image))
-    notes.append("its servers are taken as hosts of their own")
-    return Found(facts, tuple(notes))
-
-
-def _release(image: str) -> Facts:
-    """Return the release of an image; nothing if its tag has none."""
-    match = re.search(r"RELEASE\.(\d{4}-\d\d-\d\d)T", image)
-    return {"release": match[1]} if match else {}
-
-
 def read_config(file: SiteFile) -> Found:
     """Return the parity in what `mc admin config get` or `config export` says."""
     (parity,) = _STORAGE_CLASS.findall(file.text)[:1]
@@ -215,10 +126,11 @@ def read_config(file: SiteFile) -> Found:
 
 def read_command(file: SiteFile) -> Found:
     """Return what the command line of a server says, such as that of a systemd unit: its volumes."""
-    match = _SERVER.search(file.text)
-    if match is None:
-        raise ValueError("it has no volumes")
-    return _facts([word.strip("\"'") for word in match[1].split() if re.match(r"[\"']?(?:https?://|/)", word)], {})
+    found = [arguments(command.split()) for command in commands(file.text)]
+    volumes = max(found, key=len)
+    if not volumes:
+        raise ValueError("its command names no volumes; those of a variable are in the environment, /etc/default/minio")
+    return _facts([each for volume in volumes for each in expanded_by_shell(volume)], {})
 
 
 def _services(file: SiteFile) -> list[Mapping[str, Any]]:
@@ -229,17 +141,22 @@ def _services(file: SiteFile) -> list[Mapping[str, Any]]:
         return []
     services = data.get("services") if isinstance(data, Mapping) else None
     found = [each for each in services.values() if isinstance(each, Mapping)] if isinstance(services, Mapping) else []
-    return [each for each in found if re.search(r"\bminio\b", str(each.get("image", ""))) and _arguments(each)]
+    minio = [each for each in found if re.search(r"\bminio\b", str(each.get("image", "")))]
+    return [each for each in minio if _arguments(each) or _NODES in _environment(each)]
+
+
+def _environment(service: Mapping[str, Any]) -> dict[str, str]:
+    """Return the variables of a service."""
+    found = service.get("environment") or {}
+    pairs = found.items() if isinstance(found, Mapping) else (str(each).partition("=")[::2] for each in found)
+    return {str(name): str(value) for name, value in pairs}
 
 
 def _arguments(service: Mapping[str, Any]) -> list[str]:
     """Return the volumes of a service's command."""
     command = service.get("command") or ()
     words = command.split() if isinstance(command, str) else [str(each) for each in command]
-    if "server" not in words:
-        return []
-    after = words[words.index("server") + 1 :]
-    return [word for word in after if re.match(r"https?://|/", word.strip("\"'"))]
+    return arguments(words[words.index("server") + 1 :]) if "server" in words else []
 
 
 def read_compose(file: SiteFile) -> Found:
@@ -247,15 +164,13 @@ def read_compose(file: SiteFile) -> Found:
     services = _services(file)
     variables: dict[str, str] = {}
     for service in services:
-        environment = service.get("environment") or {}
-        if isinstance(environment, Mapping):
-            variables |= {str(name): str(value) for name, value in environment.items()}
-        else:
-            variables |= dict(str(each).partition("=")[::2] for each in environment)
-    commands = {tuple(word.strip("\"'") for word in _arguments(service)) for service in services}
-    found = _facts(max(commands, key=len), variables)
+        variables |= _environment(service)
+    lines = {tuple(_arguments(service)) for service in services}
+    if _NODES in variables:  # of Bitnami's image, without the scheme
+        lines.add(tuple(f"http://{each.removeprefix('http://')}" for each in re.split("[, ]+", variables[_NODES])))
+    found = _facts(max(lines, key=len), variables)
     notes = ["its services are taken as hosts of their own"] if len(services) > 1 else []
-    return Found({**found.facts, **_release(str(services[0]["image"]))}, (*found.notes, *notes))
+    return Found({**found.facts, **release_of(str(services[0]["image"]))}, (*found.notes, *notes))
 
 
 def _is_info(file: SiteFile) -> bool:
@@ -271,9 +186,9 @@ READERS = (
         read_info_text,
     ),
     Reader("docker-compose", lambda file: bool(_services(file)), read_compose),
-    Reader("definition of a MinIO tenant", lambda file: bool(_tenants(file)), read_tenant),
+    *kubernetes.READERS,
     Reader("mc admin config get", lambda file: bool(_STORAGE_CLASS.search(file.text)), read_config),
     Reader("environment of MinIO", lambda file: bool(_VARIABLE.search(file.text)), read_environment),
-    Reader("command line of MinIO", lambda file: bool(_SERVER.search(file.text)), read_command),
+    Reader("command line of MinIO", lambda file: bool(commands(file.text)), read_command),
 )
 """The readers of MinIO."""
