@@ -7,7 +7,7 @@ been pasted: without its indentation, or with lines that were wrapped.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from models.ceph.site.osds import ROUGH_PGS, Osd, facts_of_osds, fill, without_hosts
@@ -26,6 +26,7 @@ _DF_LINE = re.compile(
     rf"(?P<use>{_NUMBER}|-)\s+(?:{_NUMBER}|-)(?:\s+(?P<pgs>\d+|-))?(?:\s+(?P<status>up|down|destroyed|DNE))?"
     rf"(?:\s+{_NAME})?\s*$"
 )
+_ROUNDED, _LEAST_WEIGHT = 1.05, 0.02  # weights are rounded
 _POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40, "P": 50, "E": 60}
 
 
@@ -51,6 +52,7 @@ def read_tree(file: SiteFile) -> Found:
     """
     host, root, host_column, strays = "", "", 0, 0
     osds: dict[str, Osd] = {}
+    weights: dict[str, float] = {}
     rows = list(_rows(file, _LINE))
     hosts = [row.start("type") for row in rows if row["type"] == "host"]
     # Text that was pasted without its indentation has all names in a column.
@@ -58,7 +60,9 @@ def read_tree(file: SiteFile) -> Found:
     for row in rows:
         if row["type"]:
             host, root = _place(row, host, root)
-            host_column = row.start("type") if row["type"] == "host" else host_column
+            if row["type"] == "host":
+                host_column = row.start("type")
+                weights[host] = max(weights.get(host, 0.0), 0.0 if row["weight"] == "-" else float(row["weight"]))
         elif not host or (is_indented and row.start("osd") <= host_column):
             strays += 1
         elif row["osd"] not in osds:
@@ -71,8 +75,21 @@ def read_tree(file: SiteFile) -> Found:
     if not osds and strays:
         raise ValueError("it has no hosts")
     found = facts_of_osds(list(osds.values()))
-    notes = (f"{strays} OSDs on no host are left out",) if strays else ()
-    return Found(found.facts, (*found.notes, *notes))
+    notes = [f"{strays} OSDs on no host are left out"] if strays else []
+    return Found(found.facts, (*found.notes, *notes, *_lacking(osds.values(), weights)))
+
+
+def _lacking(osds: Iterable[Osd], weights: Mapping[str, float]) -> list[str]:
+    """Return a note if hosts weigh more than the OSDs below them, as where lines were left out."""
+    below = dict.fromkeys(weights, 0.0)
+    for osd in osds:
+        below[osd.host] += osd.weight or 0.0
+    lacking = [host for host, weight in weights.items() if weight > _ROUNDED * below[host] + _LEAST_WEIGHT]
+    if not lacking:
+        return []
+    theirs, own = (sum(of_hosts[host] for host in lacking) for of_hosts in (weights, below))
+    which = f"{len(lacking)} of {len(weights)} hosts weigh {theirs:.4g}, the OSDs below them {own:.4g}"
+    return [f"{which}: the text lacks OSDs, so their numbers are too small"]
 
 
 def _place(row: re.Match[str], host: str, root: str) -> tuple[str, str]:

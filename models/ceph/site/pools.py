@@ -49,10 +49,12 @@ def pool_facts(pools: Sequence[Mapping[str, Any]], profiles: Mapping[str, Mappin
     size = int(data["size"])
     if int(data.get("type", _REPLICATED)) == _ERASURE or data.get("erasure_code_profile"):
         profile = profiles.get(str(data.get("erasure_code_profile")), {})
-        k = int(profile.get("k", 0)) or round(int(data.get("stripe_width", 0)) / STRIPE_UNIT_BYTES)
-        if not 0 < k < size:
-            raise ValueError(f"pool {data['pool_name']}: its erasure code is not known; it is in ceph osd dump")
-        facts["protection"] = f"ec {k}+{size - k}"
+        width = round(int(data.get("stripe_width", 0)) / STRIPE_UNIT_BYTES)
+        k = int(profile.get("k", 0)) or (width if width > 1 else 0)  # stripes of 4 KiB before Luminous say nothing
+        if 0 < k < size:
+            facts["protection"] = f"ec {k}+{size - k}"
+        else:
+            facts["erasure-shards"] = size
     else:
         facts["protection"] = f"replica {size}"
     index = [int(pool["size"]) for pool in pools if str(pool["pool_name"]).endswith("buckets.index")]
@@ -69,8 +71,8 @@ def read_pools(file: SiteFile) -> Found:
 def read_pools_text(file: SiteFile) -> Found:
     """Return what `ceph osd pool ls detail`, or `ceph osd dump`, says as text of pools.
 
-    The data shards of an erasure code follow from the width of a stripe and the usual unit of 4 KiB; a unit that gives
-    no code is refused by `pool_facts`.
+    The data shards of an erasure code follow from the width of a stripe and the usual unit of 4 KiB; with a unit that
+    gives no code, only the number of all shards is known.
     """
     pools = [
         {
@@ -98,18 +100,38 @@ def read_buckets(file: SiteFile) -> Found:
     total_bytes = sum(int(usage.get("size", usage.get("size_actual", 0))) for usage in used)
     if not objects:
         raise ValueError("no bucket of it has objects")
-    facts: Facts = {"buckets": len(used), "objects": objects, "stored-size": f"{max(1, round(total_bytes / objects))}B"}
-    shards = [int(bucket["num_shards"]) or 1 for bucket in buckets if "num_shards" in bucket]
-    notes = []
+    shards = [int(bucket["num_shards"]) for bucket in buckets if "num_shards" in bucket]
+    found = _bucket_facts([int(usage["num_objects"]) for usage in used], shards)
+    return Found({**found.facts, "stored-size": f"{max(1, round(total_bytes / objects))}B"}, found.notes)
+
+
+def _bucket_facts(objects: Sequence[int], shards: Sequence[int]) -> Found:
+    """Return the facts of buckets with some numbers of objects, and of index shards, of which 0 is one."""
+    total = sum(objects)
+    facts: Facts = {"buckets": len(objects), "objects": total}
     if shards:
-        facts["shards"] = round(sum(shards) / len(shards))
-    largest = max(int(usage["num_objects"]) for usage in used)
-    if largest > 2 * objects / len(used):
+        facts["shards"] = round(sum(max(1, each) for each in shards) / len(shards))
+    notes = []
+    if max(objects) > 1.5 * total / len(objects):
         notes.append(
-            f"the largest bucket has {largest:,} of {objects:,} objects; a spec has equal buckets with the mean number "
-            "of index shards"
+            f"the largest bucket has {max(objects):,} of {total:,} objects; a spec has equal buckets with the mean "
+            "number of index shards"
         )
     return Found(facts, tuple(notes))
+
+
+def read_limits(file: SiteFile) -> Found:
+    """Return what `radosgw-admin bucket limit check` says: buckets, their objects and index shards.
+
+    Raises:
+        ValueError: no bucket has objects.
+    """
+    buckets = [bucket for user in file.items for bucket in user["buckets"] if int(bucket["num_objects"])]
+    if not buckets:
+        raise ValueError("no bucket of it has objects")
+    return _bucket_facts(
+        [int(bucket["num_objects"]) for bucket in buckets], [int(bucket["num_shards"]) for bucket in buckets]
+    )
 
 
 def read_zone(file: SiteFile) -> Found:
@@ -184,6 +206,11 @@ READERS = (
         read_pools,
     ),
     Reader("radosgw-admin zone get", lambda file: "placement_pools" in file.fields, read_zone),
+    Reader(
+        "radosgw-admin bucket limit check",
+        lambda file: any({"user_id", "buckets"} <= each.keys() for each in file.items),
+        read_limits,
+    ),
     Reader(
         "radosgw-admin bucket stats",
         lambda file: any({"bucket", "usage"} <= each.keys() for each in (*file.items, file.fields)),

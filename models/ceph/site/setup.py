@@ -5,12 +5,13 @@ from __future__ import annotations
 from models.ceph.durability import options as protection_options
 from models.ceph.growth import grown
 from models.ceph.mechanisms.releases import RELEASES, since
-from models.ceph.site import definitions, options, osd_text, osds, pools
+from models.ceph.site import crush, definitions, options, orchestrator, osd_text, osds, pools
 from models.ceph.spec.spec import CephSpec
 from models.site import common, drive_times
 from models.site.kinds import COUNT, DRIVE_OR_NONE, PROTECTION, SIZE, choice, shards
 from models.site.known import Known, Tree, assumed, derived
 from models.site.setup import Question, Setup, Site
+from traces.errors import InputError
 from traces.spec.units import parse_bytes
 
 _PGS_PER_OSD = 100  # mon_target_pg_per_osd, src/common/options/mgr.yaml.in
@@ -138,10 +139,17 @@ def _database(site: Site) -> Tree:
 
 
 def _pools(site: Site, hosts: int, osds_: int) -> Tree:
+    if site.get("erasure-shards") is not None and site["protection"].origin.startswith("assumed"):
+        raise InputError(
+            f"the data pool has {site['erasure-shards'].value} shards of an erasure code, of which "
+            "no file says how many are data; needs --protection 'ec K+M', or --from ceph osd erasure-code-profile get"
+        )
     width = sum(shards(site["protection"].value))
     index = site.optional(index_replicas="index-replicas")
     few = max(width, index["index_replicas"].value if index else 3) > hosts
-    domain = {"failure_domain": derived("osd", f"{hosts} hosts are fewer than the parts of an object")} if few else {}
+    domain = site.optional(failure_domain="failure-domain")
+    if few:
+        domain = {"failure_domain": derived("osd", f"{hosts} hosts are fewer than the parts of an object")}
     balancer = site.optional(balancer="balancer")
     is_on = balancer["balancer"].value if balancer else since(site["release"].value, "pacific")
     deviation = site.optional(upmap_max_deviation="upmap-max-deviation") if is_on else {}
@@ -195,6 +203,8 @@ _READERS = (
     *osd_text.READERS,
     *pools.READERS,
     *options.READERS,
+    *crush.READERS,
+    *orchestrator.READERS,
     *definitions.READERS,
 )
 

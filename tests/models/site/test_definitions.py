@@ -110,7 +110,6 @@ def read_text(folder: Any, store: str, text: str) -> Any:
         ("ceph", "osd_auto_discovery: true\n", "it lists no devices"),
         ("ceph", "ceph version 9.2.0 (17df) infernalis (stable)", "the release infernalis has no model"),
         ("ceph", CONFIG.replace("8589934592", "lots"), "'lots' is no size"),
-        ("ceph", POOLS.replace("stripe_width 32768", "stripe_width 0"), "its erasure code is not known"),
     ],
 )
 def test_what_is_wrong_is_one_line(tmp_path, store, text, said):

@@ -404,7 +404,6 @@ def test_a_spec_follows_from_files(tmp_path, store, contents, more, expected):
     [
         ("ceph", osd_tree([]) | {"nodes": [{"id": 0, "type": "osd"}]}, "it has no hosts"),
         ("ceph", [pool(".mgr", 3, 1)], "it has no pool for data"),
-        ("ceph", [pool("data", 6, 1, **{**CODED, "stripe_width": 0})], "its erasure code is not known"),
         ("ceph", [{"bucket": "b", "usage": {}}], "no bucket of it has objects"),
         ("ceph", STATUS_JSON | {"pgmap": {"num_objects": "x"}}, "looks like ceph -s -f json, but is broken"),
         ("minio", {"status": "success", "info": {"servers": []}}, "looks like mc admin info --json, but is broken"),
