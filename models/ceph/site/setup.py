@@ -142,7 +142,7 @@ def _pools(site: Site, hosts: int, osds_: int) -> Tree:
     if site.get("erasure-shards") is not None and site["protection"].origin.startswith("assumed"):
         raise InputError(
             f"the data pool has {site['erasure-shards'].value} shards of an erasure code, of which "
-            "no file says how many are data; needs --protection 'ec K+M', or --from ceph osd erasure-code-profile get"
+            "no file says how many are data; ceph osd erasure-code-profile get does, or give the protection 'ec K+M'"
         )
     width = sum(shards(site["protection"].value))
     index = site.optional(index_replicas="index-replicas")

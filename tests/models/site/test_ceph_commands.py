@@ -167,7 +167,9 @@ def test_an_erasure_code_without_its_data_shards_is_asked_for():
     known = {"hosts": 12, "drives": 4, "drive": "hdd-7k2", "nic": "25Gbit/s", "gateways": 2, "objects": 10**6,
              "size": "1MiB", "rate": "100/s", "erasure-shards": 12}  # fmt: skip
     facts = {name: Known(value, "given") for name, value in known.items()}
-    with pytest.raises(InputError, match="the data pool has 12 shards of an erasure code"):
+    with pytest.raises(
+        InputError, match="the data pool has 12 shards of an erasure code, of which no file says how many are data"
+    ):
         setup.draft(Site(setup.questions, facts))
     drafted = setup.draft(Site(setup.questions, {**facts, "protection": Known("ec 8+4", "given")}))
     assert drafted["pools"]["data"].value == "ec 8+4"
