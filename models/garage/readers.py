@@ -1,4 +1,4 @@
-"""Reads what a Garage cluster is: `garage.toml` and `garage status`.
+"""Reads what a Garage cluster is: `garage.toml`, `garage status` and `garage layout show`.
 
 Formats: the reference of the configuration file (doc/book/reference-manual/configuration.md), and garage/cli/cmd.rs.
 """
@@ -8,13 +8,18 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from statistics import fmean
 from typing import Any
 
+from models.site.kubernetes import quantity
 from models.site.reader import Facts, Found, Reader, SiteFile
 from traces.spec.units import parse_bytes
 
 _HEALTHY = re.compile(r"^=+ HEALTHY NODES =+$(?P<rows>.*?)(?:^=+ |\Z)", re.MULTILINE | re.DOTALL)
+_LAYOUT = re.compile(r"^=+ CURRENT CLUSTER LAYOUT =+$(?P<rows>.*?)(?:^=+ |\Z)", re.MULTILINE | re.DOTALL)
+_CAPACITY = re.compile(r"\s(?P<size>\d+(?:\.\d+)?\s?[kMGTP]i?)B\b")
 _NODE = re.compile(r"^(?P<id>[0-9a-f]{8,})\s+(?P<rest>.*)$", re.MULTILINE)
+_DIFFERS = 1.1
 _NO_DATA = re.compile(r"NO ROLE|pending|gateway")
 
 
@@ -57,24 +62,47 @@ def _with_unit(size: int | str) -> int | str:
 
 
 def read_status(file: SiteFile) -> Found:
+    """Return what `garage status` says of nodes.
+
+    Raises:
+        ValueError: no node has data.
+    """
+    found = _nodes(_HEALTHY.search(file.text))
+    failed = ["nodes that have failed are left out"] if "FAILED NODES" in file.text else []
+    return Found(found.facts, (*found.notes, *failed))
+
+
+def read_layout(file: SiteFile) -> Found:
+    """Return what `garage layout show` says of nodes.
+
+    Raises:
+        ValueError: no node has data.
+    """
+    found = _nodes(_LAYOUT.search(file.text))
+    staged = ["changes that are not applied yet are left out"] if "STAGED ROLE CHANGES" in file.text else []
+    return Found(found.facts, (*found.notes, *staged))
+
+
+def _nodes(part: re.Match[str] | None) -> Found:
     """Return the number of nodes with data, which are taken as hosts; gateways have none.
 
     Raises:
         ValueError: no node has data.
     """
-    part = _HEALTHY.search(file.text)
     nodes = list(_NODE.finditer(part["rows"] if part else ""))
-    hosts = [each for each in nodes if not _NO_DATA.search(each["rest"])]
+    hosts = [each["rest"] for each in nodes if not _NO_DATA.search(each["rest"])]
     if not hosts:
         raise ValueError("no node has a role with a capacity")
     notes = [f"{len(nodes) - len(hosts)} nodes without data are left out"] if len(nodes) > len(hosts) else []
-    if "FAILED NODES" in file.text:
-        notes.append("nodes that have failed are left out")
-    return Found({"hosts": len(hosts)}, tuple(notes))
+    sizes = [quantity(match["size"]) for rest in hosts if (match := _CAPACITY.search(rest))]
+    if sizes and max(sizes) > _DIFFERS * min(sizes):
+        notes.append(f"nodes have {min(sizes) / 1e9:,.0f} to {max(sizes) / 1e9:,.0f} GB; a spec has equal ones")
+    return Found({"hosts": len(hosts), **({"host-capacity": fmean(sizes)} if sizes else {})}, tuple(notes))
 
 
 READERS = (
     Reader("garage.toml", lambda file: bool(_options(file)), read_options),
     Reader("garage status", lambda file: bool(_HEALTHY.search(file.text)), read_status),
+    Reader("garage layout show", lambda file: bool(_LAYOUT.search(file.text)), read_layout),
 )
 """The readers of Garage."""

@@ -7,7 +7,7 @@ from models.garage.presets import HOST
 from models.garage.readers import READERS
 from models.site import common, drive_times
 from models.site.kinds import COUNT
-from models.site.known import Tree
+from models.site.known import Tree, derived
 from models.site.setup import Question, Setup, Site
 
 _QUESTIONS = (
@@ -27,11 +27,21 @@ def draft(site: Site) -> Tree:
         "client": common.clients(site, site["hosts"].value),
         "network": {"latency": site["latency"]},
         "hosts": common.hosts(site, HOST),
-        "drives": {"count": site["drives"], **drive_times.drives(site, "sync")},
+        "drives": {"count": site["drives"], **_capacity(site), **drive_times.drives(site, "sync")},
         "replication": site["replicas"],
         **site.optional(block_size="block-size", data_fsync="data-fsync"),
         **({"metadata": synced} if (synced := site.optional(fsync="metadata-fsync")) else {}),
         "stored": {"objects": site["objects"]},
+    }
+
+
+def _capacity(site: Site) -> Tree:
+    """Return the capacity of a drive that follows from that of a node; empty: it is not known."""
+    of_node = site.get("host-capacity")
+    if of_node is None:
+        return {}
+    return {
+        "capacity": derived(f"{round(of_node.value / site['drives'].value / 1e9)}GB", "that of a node by its drives")
     }
 
 

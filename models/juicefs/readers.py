@@ -22,7 +22,7 @@ def read_status(file: SiteFile) -> Found:
     facts: Facts = {"block": binary_size(int(setting["BlockSize"]) << 10)}
     notes = []
     sessions = file.fields.get("Sessions") or ()
-    if mounts := {str(each["HostName"]) for each in sessions}:
+    if mounts := {str(each.get("HostName", each.get("Hostname"))) for each in sessions}:
         facts["mounts"] = len(mounts)
         if len(mounts) < len(sessions):
             notes.append(f"{len(sessions)} sessions are on {len(mounts)} hosts, which are taken as mounts")

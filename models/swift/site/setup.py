@@ -10,7 +10,7 @@ from models.site.known import Known, Tree, assumed, derived
 from models.site.setup import Question, Setup, Site
 from models.swift.durability import options
 from models.swift.site import options as server_options
-from models.swift.site import readers, rings
+from models.swift.site import readers, recon, rings
 from models.swift.spec.presets import hosts as host_presets
 from models.swift.spec.presets import proxies as proxy_presets
 
@@ -95,5 +95,7 @@ def _weights(site: Site) -> Tree:
     return {"weights": Known([each["weight"] for each in found.value], found.origin)}
 
 
-SETUP = Setup(_QUESTIONS, draft, (*readers.READERS, *rings.READERS, *server_options.READERS), options=options)
+SETUP = Setup(
+    _QUESTIONS, draft, (*readers.READERS, *rings.READERS, *server_options.READERS, *recon.READERS), options=options
+)
 """Questions and sections of a Swift spec."""

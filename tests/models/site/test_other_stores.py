@@ -1,4 +1,8 @@
-"""Files of Swift besides `swift-ring-builder`, of Garage, SeaweedFS, JuiceFS and s3fs."""
+"""Files of Swift besides `swift-ring-builder`, of Garage, SeaweedFS, JuiceFS and s3fs.
+
+Sources of outputs: seaweedfs/seaweedfs issues 2801, 6071 and 6205; tests of a Juju charm and of an exporter for
+swift-recon; values of charts in public repositories. Names are replaced.
+"""
 
 from __future__ import annotations
 
@@ -69,6 +73,95 @@ services:
   filer: {image: chrislusf/seaweedfs, command: [filer, -master=master:9333, -maxMB=8]}
 """
 UNIT = "ExecStart=/usr/local/bin/weed server -dir=/a,/b,/c -master.defaultReplication=001 -s3\n"
+LAYOUT = """\
+==== CURRENT CLUSTER LAYOUT ====
+ID                Tags    Zone  Capacity  Usable capacity
+915ea2a3ce71ff09  [a, b]  dc1   9.3 GiB   9.3 GiB (100.0%)
+1f5ea2a3ce71ff09          dc2   18.6 GiB  9.3 GiB (50.0%)
+2f5ea2a3ce71ff09          dc3   gateway
+
+Zone redundancy: maximum
+
+Current cluster layout version: 3
+
+==== STAGED ROLE CHANGES ====
+ID                Tags  Zone  Capacity
+3f5ea2a3ce71ff09        dc3   10.0 GB
+"""
+UNITLESS = """\
+==== CURRENT CLUSTER LAYOUT ====
+ID                Tags  Zone  Capacity
+915ea2a3ce71ff09        dc1   10
+"""
+VOLUME = "          volume id:{} size:{} {}file_count:{} delete_count:{} deleted_byte_count:7 {}version:3"
+VOLUMES = "\n".join([
+    "Topology volumeSizeLimit:30000 MB hdd(volume:6/16 active:6 free:0 remote:0)",
+    "  DataCenter dc1 hdd(volume:6/16 active:6 free:0 remote:0)",
+    "    Rack rack1 hdd(volume:3/8 active:3 free:0 remote:0)",
+    "      DataNode 10.0.0.38:9335 hdd(volume:3/8 active:3 free:0 remote:0)",
+    "        Disk hdd(volume:3/8 active:3 free:0 remote:0)",
+    VOLUME.format(16, 11795664, 'collection:"c" ', 771, 276, "replica_placement:10 "),
+    VOLUME.format(17, 23125024, "", 1514, 965, "replica_placement:10 "),
+    "          ec volume id:3 collection: shards:[0 1 2]",
+    "    Rack rack2 hdd(volume:3/8 active:3 free:0 remote:0)",
+    "      DataNode b:9335 hdd(volume:3/8 active:3 free:0 remote:0)",
+    "        Disk hdd(volume:3/8 active:3 free:0 remote:0)",
+    VOLUME.format(16, 11795664, 'collection:"c" ', 771, 276, "replica_placement:10 "),
+    VOLUME.format(17, 23125024, "", 1514, 965, "replica_placement:10 "),
+    VOLUME.format(18, 64785353016, "", 31, 2, "read_only:true "),
+])  # fmt: skip
+PROCESSES = """\
+* filers 1
+  * 10.0.0.67:8888 (30GB 3.97) 2025-09-27 08:19:13 +0000 UTC
+    DataCenter: a
+* volume servers 3
+  * data center: dc1
+    * rack: r1
+      * a:8080 (30GB 3.97)
+      * b:8080 (30GB 3.97)
+      * b:8081 (30GB 3.97)
+"""
+CHART = """\
+global: {enableReplication: true, replicationPlacment: "001", imageName: chrislusf/seaweedfs}
+master: {replicas: 3, defaultReplication: "000"}
+volume:
+  replicas: 4
+  dataDirs: [{name: a, type: hostPath, hostPathPrefix: /d1}, {name: b, type: persistentVolumeClaim, size: 500Gi}]
+"""
+UMBRELLA = """\
+global: {enableSecurity: true}
+seaweedfs: {master: {replicas: 3, defaultReplication: "001"}, volume: {replicas: 2}}
+"""
+RESOURCE = """\
+apiVersion: seaweed.seaweedfs.com/v1
+kind: Seaweed
+spec:
+  volumeServerDiskCount: 2
+  master: {replicas: 3, defaultReplication: "200"}
+  volume: {replicas: 5, requests: {storage: 2Ti}}
+"""
+RECON = """\
+===============================================================================
+--> Starting reconnaissance on 9 hosts
+===============================================================================
+[2017-11-03 21:50:30] Checking disk usage now
+Distribution Graph:
+ 40%  108 *********************************************************************
+ 41%   15 *********
+ 42%   50 *******************************
+ 43%    5 ***
+ 44%    1 \n 45%    1 \nDisk usage: space used: 89358060716032 of 215829411840000
+Disk usage: space free: 126471351123968 of 215829411840000
+Disk usage: lowest: 40.64%, highest: 45.63%, avg: 41.4021703318%
+===============================================================================
+"""
+RECON_VERBOSE = """\
+--> Starting reconnaissance on 2 hosts (object)
+[2020-01-14 12:55:00] Checking disk usage now
+-> http://10.0.0.1:6000/recon/diskusage: [{u'device': u'a', u'mounted': True, u'used': 4e11, u'size': 6e12}]
+-> http://10.0.0.2:6000/recon/diskusage: [{u'device': u'a', u'mounted': True, u'used': 3e11, u'size': 6e12}, \
+{u'device': u'b', u'mounted': False, u'used': '', u'size': null}]
+"""
 
 
 def ring(version: int = 1) -> bytes:
@@ -102,7 +195,23 @@ def found(folder, store, data):
          "drives are 25 to 50 % full"),
         ("garage", GARAGE, "garage.toml",
          {"replicas": 3, "block-size": 10_000_000, "metadata-fsync": True, "drives": 2}, "metadata are in sqlite"),
-        ("garage", NODES, "garage status", {"hosts": 2}, "1 nodes without data are left out"),
+        ("swift", RECON, "swift-recon -d", {"hosts": 9, "drives": 20, "drive.capacity": "1199GB"},
+         "drives are 41 % full on average"),
+        ("swift", RECON_VERBOSE, "swift-recon -d", {"hosts": 2, "drives": 1, "drive.capacity": "6000GB"},
+         "1 drives are not mounted"),
+        ("garage", NODES, "garage status", {"hosts": 2, "host-capacity": 1.5e12}, "1 nodes without data are left out"),
+        ("garage", LAYOUT, "garage layout show", {"hosts": 2, "host-capacity": pytest.approx(13.95 * 2**30)},
+         "changes that are not applied yet are left out"),
+        ("garage", UNITLESS, "garage layout show", {"hosts": 1}, ""),
+        ("seaweedfs", VOLUMES, "volume.list of weed shell", {"hosts": 2, "objects": 1073, "replicas": 2},
+         "it lists 5 of 6 volumes, so there are more objects"),
+        ("seaweedfs", PROCESSES, "cluster.ps of weed shell", {"hosts": 2}, ""),
+        ("seaweedfs", CHART, "definition of SeaweedFS",
+         {"hosts": 4, "drives": 2, "replicas": 2}, "its volume servers are taken as hosts"),
+        ("seaweedfs", UMBRELLA, "definition of SeaweedFS", {"hosts": 2, "replicas": 2}, ""),
+        ("seaweedfs", RESOURCE, "definition of SeaweedFS",
+         {"hosts": 5, "drives": 2, "replicas": 3, "drive.capacity": "2199GB"}, ""),
+        ("juicefs", STATUS.replace("HostName", "Hostname"), "juicefs status", {"block": "4MiB", "mounts": 2}, ""),
         ("seaweedfs", WEED, "docker-compose of SeaweedFS",
          {"replicas": 2, "chunk-size": 8 << 20, "drives": 2, "hosts": 2}, "its volume servers are taken as hosts"),
         ("seaweedfs", UNIT, "command line of weed", {"replicas": 2, "drives": 3, "hosts": 1}, ""),
