@@ -24,7 +24,7 @@ def read_options(file: SiteFile) -> Found:
     if match is None:
         raise ValueError("it has no mount of s3fs")
     text = match["fstab"] or match["old"] or match["command"]
-    options = dict(re.findall(r"(?:^|[\s,])(?:-o\s*)?(\w+)=([^\s,]+)", text))
+    options = dict(re.findall(r"(?:^|[\s,])(?:-o\s*)?(\w+)=([^\s,]+)", re.sub("[\"']", "", text)))
     facts: Facts = {fact: f"{int(options[name]) * _MIB}B" for name, fact in _SIZES.items() if name in options}
     facts |= {fact: int(options[name]) for name, fact in _COUNTS.items() if name in options}
     if "stat_cache_expire" in options:

@@ -53,6 +53,12 @@ def drives(site: Site, durable: str, has_capacity: bool = True) -> dict[str, Kno
     }
 
 
+def array(site: Site) -> dict[str, dict[str, Known]]:
+    """Return the array that each drive is, for the section `drives` of a store that has it; empty: drives are none."""
+    fields = site.optional(level="raid-level", members="raid-members")
+    return {"raid": fields} if fields else {}
+
+
 def device(site: Site) -> Known | dict[str, Known]:
     """Return a section that is one drive: the name of a preset, or its figures with those that were measured."""
     figures = {**_measured(site), **site.optional(capacity="drive.capacity")}

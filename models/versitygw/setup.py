@@ -44,7 +44,7 @@ def draft(site: Site) -> Tree:
             "page_cache": {"hit_ratio": site["cached"]},
         },
         **({"file_system": remote} if several else {}),
-        "drives": {"count": site["drives"], **drive_times.drives(site, "sync")},
+        "drives": {"count": site["drives"], **drive_times.drives(site, "sync"), **drive_times.array(site)},
         "stored": {"objects": site["objects"]},
     }
 

@@ -50,7 +50,7 @@ def draft(site: Site) -> Tree:
         "client": common.clients(site, count),
         "network": {"latency": site["latency"]},
         "hosts": hosts,
-        "drives": {"count": site["drives"], **drive_times.drives(site, "commit")},
+        "drives": {"count": site["drives"], **drive_times.drives(site, "commit"), **drive_times.array(site)},
         "erasure": protection,
     }
     return {**site.optional(release="release", balance="balance"), **tree, **_further_pools(site)}

@@ -17,6 +17,9 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _SMALL_BYTES, _LARGE_BYTES = 16 << 10, 128 << 10
 _DEEP = 8
 
+_STORES = "rbd", "rados", "http", "libhdfs", "gfapi", "gfapi_async", "nfs", "libiscsi", "nbd"
+"""Engines of fio that access a store or a server instead of a drive."""
+
 Way = Literal["read", "write"]
 """Direction of accesses."""
 _WAYS: tuple[Way, ...] = ("read", "write")
@@ -55,6 +58,16 @@ def size_of(text: Any) -> float:
     return float(match[1]) * _UNITS[match[2]]
 
 
+def of_drive(engine: Any) -> None:
+    """Check that an engine of fio accesses a drive.
+
+    Raises:
+        ValueError: it accesses a store.
+    """
+    if engine in _STORES:
+        raise ValueError(f"ioengine={engine} measures a store, not a drive of one")
+
+
 def _whole(options: Mapping[str, Any], name: str, default: int) -> int:
     value = str(options.get(name, default))
     return int(value) if value.isdigit() else default
@@ -63,6 +76,7 @@ def _whole(options: Mapping[str, Any], name: str, default: int) -> int:
 def _jobs(data: Mapping[str, Any]) -> Iterator[Job]:
     for job in data["jobs"]:
         options = {**data.get("global options", {}), **job.get("job options", {})}
+        of_drive(options.get("ioengine"))
         pattern = str(options.get("rw", options.get("readwrite", "read")))
         depth = _whole(options, "iodepth", 1) * _whole(options, "numjobs", 1)
         is_durable = any(_whole(options, name, 0) == 1 for name in ("fsync", "fdatasync", "sync", "dsync"))

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from models.site.hardware.fio import Job, Way, figures, size_of
+from models.site.hardware.fio import Job, Way, figures, of_drive, size_of
 from models.site.reader import Found, Reader, SiteFile
 
 _DECLARED = re.compile(
     r"^(?P<name>\S.*?): \(g=\d+\): rw=(?P<rw>\w+), bs=(?:\(R\) )?(?P<bs>[\d.]+[KMGkmgiBb]*)"
-    r".*?(?:, iodepth=(?P<depth>\d+))?$",
+    r".*?(?:, ioengine=(?P<engine>\w+))?(?:, iodepth=(?P<depth>\d+))?$",
     re.MULTILINE,
 )
 _RESULT = re.compile(r"^(?P<name>\S.*?): \(groupid=\d+, jobs=(?P<jobs>\d+)\): err=.*$", re.MULTILINE)
@@ -41,6 +41,7 @@ def _jobs(text: str) -> Iterator[Job]:
         job = declared.get(result["name"])
         if job is None:
             raise ValueError(f"the line of job {result['name']} with rw, bs and iodepth is missing")
+        of_drive(job["engine"])
         ways = list(_WAY.finditer(own))
         sync = _SYNC.search(own)
         for way, after in zip(ways, [*ways[1:], None], strict=True):

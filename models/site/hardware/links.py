@@ -13,6 +13,7 @@ _RATE = re.compile(
     r"^\s*\[\s*(SUM|\d+)\]\s+0?0\.0+\s*-\s*[\d.]+\s+sec\s.*?([\d.]+)\s+([KMGT]?)bits/sec.*?(sender|receiver)?\s*$",
     re.MULTILINE,
 )
+_UDP = "a test with UDP sends at the rate that it is given; one with TCP, the default, shows that of the link"
 _PREFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _SPEED = re.compile(r"^\s*Speed:\s*(\S.*?)\s*$", re.MULTILINE)
 
@@ -40,8 +41,10 @@ def read_iperf(file: SiteFile) -> Found:
     """Return the rate of the link that carried a transfer: the payload that was received, and its headers.
 
     Raises:
-        ValueError: the test failed.
+        ValueError: the test failed, or sent UDP at a given rate.
     """
+    if (file.fields["start"].get("test_start") or {}).get("protocol") == "UDP":
+        raise ValueError(_UDP)
     if error := file.fields.get("error"):
         raise ValueError(f"iperf3 says: {error}")
     end = file.fields["end"]
@@ -53,8 +56,10 @@ def read_iperf_text(file: SiteFile) -> Found:
     """Return the measured rate in the text of iperf3 or iperf: that of all connections, as received.
 
     Raises:
-        ValueError: it has no rate.
+        ValueError: it has no rate, or that of a test with UDP, which sends at a given rate.
     """
+    if "Datagrams" in file.text:
+        raise ValueError(_UDP)
     rows = _RATE.findall(file.text)
     if not rows:
         raise ValueError("it has no rate; the test failed or was stopped")

@@ -68,7 +68,7 @@ def draft(site: Site) -> Tree:
             "threads": threads,
             "internode": {"latency": site["latency"].noted("as between client and store")},
         },
-        "drives": {"count": site["drives"], **drive_times.drives(site, "sync"), **lookup},
+        "drives": {"count": site["drives"], **drive_times.drives(site, "sync"), **drive_times.array(site), **lookup},
         "ring": {
             "part_power": site.derived("part-power", power, f"{_PARTITIONS_PER_DRIVE} partitions on a drive"),
             **(protection if is_code else {"replicas": Known(data + parity, origin)}),

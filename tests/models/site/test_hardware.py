@@ -185,7 +185,7 @@ def test_contradictions_are_named(tmp_path):
     ("content", "said"),
     [
         ("", "is empty"),
-        ("hosts: 5", "its kind is not recognised; read are lscpu, lsblk,"),
+        ("hosts: 5", "its kind is not recognised; read are lscpu, /proc/cpuinfo,"),
         ('{"lscpu": []}', "looks like lscpu, but is broken: 'CPU(s)' is missing"),
         ('{"lscpu": [{"field": "CPU(s):", "data": "many"}]}', "looks like lscpu, but is broken"),
         ({"blockdevices": [disk("sdb", "large")]}, "size is 'large'"),
