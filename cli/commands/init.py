@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,8 +31,8 @@ FilesOption = Annotated[
     typer.Option(
         "--from",
         metavar="FILE",
-        help="File of the site, such as the output of a command of the store, or of lscpu -J, lsblk -J, ethtool, fio "
-        "or iperf3; the kind is recognised; repeatable (default: none).",
+        help="File of the site: the output of a command, a configuration or a definition; the kind is recognised; "
+        "repeatable (default: none).",
     ),
 ]
 OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write the spec to this file (default: stdout).")]
@@ -83,8 +84,30 @@ def app_of(store: str) -> Any:
         InputError: the store has no setup.
     """
     own = typer.Typer(rich_markup_mode=None, add_completion=False)
-    own.command(store)(_command(store))
+    own.command(store, short_help=_short_help(_setup_of(store)))(_command(store))
     return typer.main.get_command(own)
+
+
+def _read_files(setup: Setup) -> str:
+    """Return which files are read: of the store, and of hardware."""
+    own = f"of the store {', '.join(_kinds(setup.readers))}; " if setup.readers else ""
+    return f"Files that it reads, as text or JSON: {own}of hosts {', '.join(_kinds(READERS))}."
+
+
+def _short_help(setup: Setup) -> str:
+    """Return from which files a spec can be written."""
+    kinds = _kinds(setup.readers)
+    more = f" and {len(kinds) - 3} more" if len(kinds) > 3 else ""
+    return f"From options, {', '.join(kinds[:3])}{more}" if kinds else "From options, and files on hardware"
+
+
+def _kinds(readers: Sequence[Reader]) -> list[str]:
+    """Return the kinds of files that readers read, without those that are another form of the one before."""
+    found: list[str] = []
+    for kind in dict.fromkeys(reader.kind for reader in readers):
+        plain = re.sub(r" (-f json|--json|-J)$", "", kind)
+        found += [plain] if plain not in found else []
+    return found
 
 
 def _command(store: str) -> Callable[..., None]:
@@ -109,7 +132,7 @@ def _command(store: str) -> Callable[..., None]:
     command.__annotations__ = annotations
     command.__doc__ = (
         f"Write a commented spec of {store}, in which each value says where it is from.\n\nOn a terminal it prompts "
-        f"for what is missing.\n\nExample: tailcast init {store} --from FILE -o site.yaml"
+        f"for what is missing.\n\n{_read_files(setup)}\n\nExample: tailcast init {store} --from FILE -o site.yaml"
     )
     return command
 

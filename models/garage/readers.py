@@ -46,8 +46,7 @@ def read_options(file: SiteFile) -> Found:
         if name in options:
             facts[name.replace("_", "-")] = bool(options[name])
     folders = options["data_dir"]
-    if isinstance(folders, list):
-        facts["drives"] = sum("read_only" not in each for each in folders)
+    facts["drives"] = sum("read_only" not in each for each in folders) if isinstance(folders, list) else 1
     notes = []
     if (engine := str(options.get("db_engine", "lmdb"))) != "lmdb":
         notes.append(f"metadata are in {engine}; the model is of LMDB")

@@ -55,8 +55,8 @@ def _bandwidth(text: str) -> str:
 
 def _count(most: float) -> Callable[[str], int]:
     def read(text: str) -> int:
-        units = {"K": 1e3, "M": 1e6, "G": 1e9}
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?(?:[eE]\+?\d+)?)([KMG]?)\s*", text)
+        units = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?(?:[eE]\+?\d+)?)([kKMG]?)\s*", text)
         number = float(match[1]) * units.get(match[2], 1) if match else 0.0
         if not 1 <= number <= most or number != int(number):
             raise ValueError(f"{text!r}: a whole number from 1 to {most:,.0f} is allowed, such as 12, 2e8 or 200M")
@@ -110,7 +110,9 @@ def _drive(text: str) -> str:
     from models.devices.devices import PRESETS  # imports scipy
 
     if text not in PRESETS:
-        raise ValueError(f"{text!r} is not a drive; {instead(text, list(PRESETS))}")
+        alike = [name for name in PRESETS if text.strip() and text.strip().lower() in name]
+        allowed = f"of this kind are {', '.join(alike)}" if alike else instead(text, list(PRESETS))
+        raise ValueError(f"{text!r} is not a drive; {allowed}")
     return text
 
 

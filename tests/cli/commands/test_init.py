@@ -124,7 +124,7 @@ def test_without_a_file_it_is_printed(capsys):
         (["minio", "--hosts", "many"], "--hosts: 'many': a whole number from 1"),
         (["minio", "--nic", "25"], "--nic: '25' needs a unit, as in 25Gbit/s"),
         (["minio", "--nic", "25parsec"], "--nic: '25parsec' has the unknown unit 'parsec'"),
-        (["minio", "--drive", "nvm"], "--drive: 'nvm' is not a drive; did you mean nvme?"),
+        (["minio", "--drive", "nvmee"], "--drive: 'nvmee' is not a drive; did you mean nvme?"),
         (["minio", "--mix", "GOT=1"], "--mix: 'GOT' is not an operation; did you mean GET?"),
         (["minio", "--mix", "GET=1,GET=2"], "--mix: 'GET=1,GET=2': each operation has one weight"),
         (["minio", "--size", "0"], "--size: '0' is 0; more is needed"),
@@ -238,3 +238,24 @@ def test_files_that_cannot_be_read_are_one_line(capsys, tmp_path, text, said):
         path.write_text(text)
     code, out, err = tailcast(capsys, "init", "minio", "--from", str(path))
     assert (code, out, len(err.splitlines())) == (2, "", 1) and said in err
+
+
+def test_help_names_the_files_that_are_read(capsys):
+    _, listed, _ = tailcast(capsys, "init", "--help")
+    assert re.search(r"garage +From options, garage.toml, garage status, garage layout show\n", listed)
+    assert re.search(r"bob +From options, and files on hardware\n", listed)
+    _, text, _ = tailcast(capsys, "init", "swift", "--help")
+    assert "of the store swift-ring-builder, ring of Swift" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("hdd", "of this kind are hdd-7k2, hdd-7k2-2.5in, hdd-5k4, hdd-smr"),
+        ("zfs", "allowed are hdd-7k2, "),
+    ],
+)
+def test_a_wrong_drive_is_told_which_there_are(capsys, text, said):
+    code, _, err = tailcast(capsys, "init", "minio", "--drive", text)
+    assert code == 2
+    assert f"--drive: {text!r} is not a drive; {said}" in err

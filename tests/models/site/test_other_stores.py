@@ -195,6 +195,7 @@ def found(folder, store, data):
          "drives are 25 to 50 % full"),
         ("garage", GARAGE, "garage.toml",
          {"replicas": 3, "block-size": 10_000_000, "metadata-fsync": True, "drives": 2}, "metadata are in sqlite"),
+        ("garage", 'metadata_dir = "/m"\ndata_dir = "/d"\n', "garage.toml", {"drives": 1}, ""),
         ("swift", RECON, "swift-recon -d", {"hosts": 9, "drives": 20, "drive.capacity": "1199GB"},
          "drives are 41 % full on average"),
         ("swift", RECON_VERBOSE, "swift-recon -d", {"hosts": 2, "drives": 1, "drive.capacity": "6000GB"},
