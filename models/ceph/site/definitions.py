@@ -20,6 +20,7 @@ from traces.spec.units import binary_size
 _TARGET_OF_LIMIT = 0.8  # osd_memory_target_cgroup_limit_ratio, src/common/options/osd.yaml.in
 _MAJORS = dict(zip((10, *range(12, 21)), RELEASES, strict=True))
 _FLASH = "the flash drives of databases are taken as nvme; the definition does not say which kind they are"
+_SET_REPLICAS = 3  # of a device set without them: red-hat-storage/ocs-operator, api/v1/storagecluster_types.go
 _Part = Mapping[str, Any]
 
 
@@ -28,7 +29,7 @@ def _of_rook(file: SiteFile) -> list[tuple[str, _Part]]:
     found = [
         (str(each["kind"]), each.get("spec") or {})
         for each in file.documents
-        if str(each.get("apiVersion", "")).startswith("ceph.rook.io") and "kind" in each
+        if str(each.get("apiVersion", "")).startswith(("ceph.rook.io", "ocs.openshift.io")) and "kind" in each
     ]
     for values in file.documents:
         if isinstance(values.get("cephClusterSpec"), Mapping):
@@ -47,8 +48,8 @@ def read_rook(file: SiteFile) -> Found:
     facts: Facts = {}
     notes: list[str] = []
     for kind, spec in _of_rook(file):
-        if kind == "CephCluster":
-            found = _cluster(spec)
+        if kind in ("CephCluster", "StorageCluster"):
+            found = _cluster(spec) if kind == "CephCluster" else _storage_cluster(spec)
             facts |= found.facts
             notes += found.notes
         elif kind == "CephObjectStore":
@@ -67,9 +68,7 @@ def _cluster(spec: _Part) -> Found:
     nodes = storage.get("nodes") or ()
     general = storage.get("config") or {}
     osds = [
-        Osd(str(node["name"]), str((device.get("config") or {}).get("deviceClass", general.get("deviceClass", ""))), 0)
-        for node in nodes
-        for device in node.get("devices") or ()
+        Osd(str(node["name"]), _class_of(device, general), 0) for node in nodes for device in node.get("devices") or ()
     ]
     if osds:
         found = facts_of_osds(osds)
@@ -84,12 +83,41 @@ def _cluster(spec: _Part) -> Found:
         notes.append("it uses all nodes and devices, so their numbers are not known; ceph osd tree has them")
     if int(general.get("osdsPerDevice") or 1) > 1:
         notes.append(f"each drive has {general['osdsPerDevice']} OSDs; in the spec it has one")
-    if device := general.get("metadataDevice"):
-        facts |= {"db": "nvme" if "nvme" in str(device) else "sata-ssd", "db-drives": 1}
+    facts |= _databases(general, nodes)
     if (memory := limit({"resources": (spec.get("resources") or {}).get("osd")}, "memory")) is not None:
         facts["memory"] = binary_size(int(_TARGET_OF_LIMIT * memory) >> 20 << 20)
     facts |= _release(str((spec.get("cephVersion") or {}).get("image", "")))
     return Found(facts, tuple(notes))
+
+
+def _class_of(device: _Part, general: _Part) -> str:
+    """Return the device class of a device: given, or by its name."""
+    given = (device.get("config") or {}).get("deviceClass", general.get("deviceClass", ""))
+    return str(given) or ("nvme" if "nvme" in str(device.get("name", "")).lower() else "")
+
+
+def _databases(general: _Part, nodes: Sequence[_Part]) -> Facts:
+    """Return the devices of databases: those of all nodes, or of the first with some of its own or of its devices."""
+    own = [
+        {str(found) for part in (node, *(node.get("devices") or ()))
+         if (found := (part.get("config") or {}).get("metadataDevice"))}
+        for node in nodes
+    ]  # fmt: skip
+    names = next(filter(None, own), {str(general["metadataDevice"])} if general.get("metadataDevice") else set())
+    if not names:
+        return {}
+    return {"db": "nvme" if any("nvme" in name for name in names) else "sata-ssd", "db-drives": len(names)}
+
+
+def _storage_cluster(spec: _Part) -> Found:
+    """Return what a StorageCluster of OpenShift says: sets of devices, each with as many replicas."""
+    sets = [
+        {"count": int(each["count"]) * int(each.get("replica") or _SET_REPLICAS),
+         "volumeClaimTemplates": [{"spec": (each.get("dataPVCTemplate") or {}).get("spec")}]}
+        for each in spec.get("storageDeviceSets") or ()
+    ]  # fmt: skip
+    notes: list[str] = []
+    return Found(_device_sets(sets, notes) if sets else {}, tuple(notes))
 
 
 def _release(image: str) -> Facts:

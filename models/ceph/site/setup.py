@@ -202,10 +202,10 @@ _READERS = (
     *osds.READERS,
     *osd_text.READERS,
     *pools.READERS,
+    *definitions.READERS,  # which may hold a ceph.conf
     *options.READERS,
     *crush.READERS,
     *orchestrator.READERS,
-    *definitions.READERS,
 )
 
 SETUP = Setup(_QUESTIONS, draft, _READERS, options=protection_options)

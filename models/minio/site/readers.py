@@ -20,6 +20,7 @@ from traces.spec.spec_file import parsed_yaml
 
 _VARIABLE = re.compile(r"^\s*(?:export\s+)?(MINIO_[A-Z_]+)=(.*)$", re.MULTILINE)
 _STORAGE_CLASS = re.compile(r"^\s*(?:#.*)?storage_class\b.*\bstandard=\"?EC:(\d+)", re.MULTILINE)
+_OFFLINE = "{} drives are offline; the spec has them, as in a healthy cluster"
 _NODES = "MINIO_DISTRIBUTED_NODES"
 _VOLUMES = "MINIO_VOLUMES", "MINIO_ENDPOINTS", "MINIO_ARGS"
 
@@ -29,18 +30,25 @@ def read_info(file: SiteFile) -> Found:
     info = file.fields.get("info") or file.fields
     servers, backend = info["servers"], info.get("backend", {})
     pools: dict[int, Counter[str]] = {}
+    unplaced: Counter[str] = Counter()  # drives that are offline, before December 2023
     sizes = []
-    offline = 0
+    offline = drives_offline = 0
     for server in servers:
         drives = server.get("drives") or server.get("disks") or ()
         offline += server.get("state") != "online"
         for drive in drives:
-            pools.setdefault(int(drive.get("pool_index", 0)), Counter())[str(server["endpoint"])] += 1
+            pool = int(drive.get("pool_index", 0))
+            (unplaced if pool < 0 else pools.setdefault(pool, Counter()))[str(server["endpoint"])] += 1
             sizes += [float(drive["totalspace"])] if drive.get("totalspace") else []
+            drives_offline += drive.get("state") == "offline"
+    left_out = _placed(unplaced, pools)
     facts, notes = with_further([even_hosts([*counts.values()]) for _, counts in sorted(pools.items())])
+    notes += left_out
     of_capacity, about = mean_capacity(sizes)
     facts |= of_capacity
     notes += about
+    if drives_offline:
+        notes.append(_OFFLINE.format(drives_offline))
     if offline:
         notes.append(f"{offline} of {len(servers)} servers are offline; those without drives are left out")
     if per_set := backend.get("totalDrivesPerSet"):
@@ -56,8 +64,20 @@ def read_info(file: SiteFile) -> Found:
     return Found({**facts, **({"objects": objects} if objects else {})}, tuple(notes))
 
 
+def _placed(drives: Counter[str], pools: dict[int, Counter[str]]) -> list[str]:
+    """Add drives of no known pool to that of their server, or to the only one; return a note on those left out."""
+    left_out = 0
+    for server, count in drives.items():
+        own = [servers for servers in pools.values() if server in servers] or list(pools.values())
+        if len(own) == 1:
+            own[0][server] += count
+        else:
+            left_out += count
+    return [f"{left_out} drives that are offline are left out, as their pool is not said"] if left_out else []
+
+
 _SERVER_LINE = re.compile(r"^\s*[●•]\s+(\S+)\s*$", re.MULTILINE)
-_DRIVES_LINE = re.compile(r"^\s*Drives:\s+\d+/(\d+) OK", re.MULTILINE)
+_DRIVES_LINE = re.compile(r"^\s*Drives:\s+(\d+)/(\d+) OK", re.MULTILINE)
 
 
 def read_info_text(file: SiteFile) -> Found:
@@ -69,16 +89,25 @@ def read_info_text(file: SiteFile) -> Found:
     first, *servers = _SERVER_LINE.split(file.text)
     texts = servers[1::2] or [first]
     pools: dict[str, list[int]] = {}
+    known = set(re.findall(r"^\s*Pool:\s+(\d+)\s*$", file.text, re.MULTILINE)) or {"1"}
+    unplaced = offline = 0
     for text in texts:
         pool = re.search(r"^\s*Pool:\s+(\d+)\s*$", text, re.MULTILINE)
         if several := re.search(r"^\s*Pool:\s+(\d+(?:,\s*\d+)+)\s*$", text, re.MULTILINE):
             raise ValueError(f"a server is in several pools ({several[1]}); the JSON of the command says which drives")
-        if drives := _DRIVES_LINE.search(text):
-            pools.setdefault(pool[1] if pool else "1", []).append(int(drives[1]))
+        if pool is None and len(known) > 1:
+            unplaced += 1
+        elif drives := _DRIVES_LINE.search(text):
+            pools.setdefault(pool[1] if pool else next(iter(known)), []).append(int(drives[2]))
+            offline += int(drives[2]) - int(drives[1])
     if not any(sum(counts) for counts in pools.values()):
         raise ValueError("it says of no server which drives it has")
     numbered = sorted(pools.items(), key=lambda each: int(each[0]))
     facts, notes = with_further([even_hosts([count for count in counts if count]) for _, counts in numbered])
+    if offline:
+        notes.append(_OFFLINE.format(offline))
+    if unplaced:
+        notes.append(f"{unplaced} servers that are offline are left out, as their pool is not said")
     if per_set := re.search(r"(?:(?:Drives|Disks) per erasure set|Erasure stripe size):\s+(\d+)", file.text):
         facts["set-size"] = int(per_set[1])
     elif row := re.search(r"^\s*\u2502\s*1st\s*\u2502[^\u2502]*\u2502\s*(\d+)\s*\u2502", file.text, re.MULTILINE):

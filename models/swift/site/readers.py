@@ -12,11 +12,11 @@ from models.site.reader import Facts, Found, Reader, SiteFile
 from models.site.uneven import even_hosts
 
 _HEAD = re.compile(
-    r"^\s*(\d+) partitions, ([\d.]+) replicas, (\d+) regions?, (\d+) zones?, (\d+) devices?", re.MULTILINE
+    r"^\s*(\d+) partitions, ([\d.]+) replicas, (?:\d+ regions?, )?\d+ zones?, \d+ devices?", re.MULTILINE
 )
 _DEVICE = re.compile(
-    r"^\s*\d+\s+(?P<region>\d+)\s+(?P<zone>\d+)\s+"
-    r"(?:(?P<ip>\S+):(?P<port>\d+)\s+\S+:\d+|(?P<old_ip>\S+)\s+(?P<old_port>\d+)\s+\S+\s+\d+)\s+"
+    r"^\s*\d+\s+(?:(?P<region>\d+)\s+)?(?P<zone>\d+)\s+"  # without regions and a network for replicas before 1.9
+    r"(?:(?P<ip>\S+):(?P<port>\d+)\s+\S+:\d+|(?P<old_ip>\S+)\s+(?P<old_port>\d+)(?:\s+\S+[.:]\S+\s+\d+)?)\s+"
     r"(?P<name>\S+)\s+(?P<weight>[\d.]+)\s+(?P<partitions>\d+)\b",
     re.MULTILINE,
 )
@@ -41,7 +41,7 @@ def read_ring(file: SiteFile) -> Found:
     """
     head = _HEAD.search(file.text)
     devices = [
-        Device(each["region"], each["zone"], each["ip"] or each["old_ip"], each["port"] or each["old_port"],
+        Device(each["region"] or "1", each["zone"], each["ip"] or each["old_ip"], each["port"] or each["old_port"],
                float(each["weight"]))
         for each in _DEVICE.finditer(file.text)
     ]  # fmt: skip

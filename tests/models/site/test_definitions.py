@@ -29,6 +29,41 @@ osd memory target = 6442450944 ; of each
 [client.rgw.a]
 rgw_frontends = "beast port=80 tcp_nodelay=1"
 """
+ROOK_NVME = """\
+kind: ConfigMap
+data:
+  config: |
+    [global]
+    osd_pool_default_size = 1
+---
+apiVersion: ceph.rook.io/v1
+kind: CephCluster
+spec:
+  cephVersion: {image: "quay.io/ceph/ceph:v17"}
+  storage:
+    nodes:
+    - {name: a, devices: [{name: /dev/disk/by-id/scsi-SNVMe_P5_X1}, {name: /dev/disk/by-id/scsi-SNVMe_P5_X2}]}
+    - {name: b, devices: [{name: nvme0n1}, {name: nvme1n1}]}
+"""
+ROOK_DATABASES = """\
+apiVersion: ceph.rook.io/v1
+kind: CephCluster
+spec:
+  storage:
+    config: {metadataDevice: config-should-override}
+    nodes:
+    - name: a
+      devices:
+      - {name: sdb, config: {metadataDevice: vg0/scratch1}}
+      - {name: sdc, config: {metadataDevice: vg0/scratch2}}
+    - {name: b, devices: [{name: sdb, config: {metadataDevice: vg0/x}}, {name: sdc}]}
+"""
+OPENSHIFT = """\
+apiVersion: ocs.openshift.io/v1
+kind: StorageCluster
+spec:
+  storageDeviceSets: [{count: 2, replica: 3, dataPVCTemplate: {spec: {resources: {requests: {storage: 2Ti}}}}}]
+"""
 VERSIONS = """\
 {"mon": {"ceph version 18.2.4 (e7ad) reef (stable)": 3},
  "osd": {"ceph version 18.2.4 (e7ad) reef (stable)": 20, "ceph version 17.2.7 (b12a) quincy (stable)": 4},
@@ -77,6 +112,10 @@ SMALL = '{"bytes_written": 12288000, "blocksize": 4096, "elapsed_sec": 5, "bytes
          "its writes go through the OSD"),
         ("ceph", ZONE, "radosgw-admin zone get", {}, "they are compressed by zstd, which the model leaves out"),
         ("ceph", SMALL, "ceph tell osd.N bench", {"drive.write.iops": 600.0}, "its writes go through the OSD"),
+        ("ceph", ROOK_NVME, "definition of Rook", {"hosts": 2, "drives": 2, "drive": "nvme", "release": "quincy"}, ""),
+        ("ceph", ROOK_DATABASES, "definition of Rook",
+         {"hosts": 2, "drives": 2, "db": "sata-ssd", "db-drives": 2}, ""),
+        ("ceph", OPENSHIFT, "definition of Rook", {"drive.capacity": "2199GB"}, "6 OSDs are on claimed volumes"),
         ("minio", TENANT, "definition of a MinIO tenant",
          {"hosts": 4, "drives": 4, "drive.capacity": "322GB", "cores": 8, "parity": 2, "release": "2024-05-10"},
          "its servers are taken as hosts of their own"),

@@ -1,7 +1,7 @@
 """Files of Swift besides `swift-ring-builder`, of Garage, SeaweedFS, JuiceFS and s3fs.
 
 Sources of outputs: seaweedfs/seaweedfs issues 2801, 6071 and 6205; tests of a Juju charm and of an exporter for
-swift-recon; values of charts in public repositories. Names are replaced.
+swift-recon; openstack/swift pull request 12; values of charts in public repositories. Names are replaced.
 """
 
 from __future__ import annotations
@@ -140,6 +140,15 @@ spec:
   master: {replicas: 3, defaultReplication: "200"}
   volume: {replicas: 5, requests: {storage: 2Ti}}
 """
+RING_2013 = """\
+account.builder, build version 3
+262144 partitions, 3 replicas, 3 zones, 3 devices, 100.00 balance
+The minimum number of hours before a partition can be reassigned is 0
+Devices:    id  zone      ip address  port      name weight partitions balance meta
+             0     1       127.0.0.1  9023      sdb1 100.00          0 -100.00
+             1     2       127.0.0.1  9023      sdb2 100.00          0 -100.00
+             2     3       127.0.0.1  9023      sdb3 100.00          0 -100.00
+"""
 RECON = """\
 ===============================================================================
 --> Starting reconnaissance on 9 hosts
@@ -196,6 +205,8 @@ def found(folder, store, data):
         ("garage", GARAGE, "garage.toml",
          {"replicas": 3, "block-size": 10_000_000, "metadata-fsync": True, "drives": 2}, "metadata are in sqlite"),
         ("garage", 'metadata_dir = "/m"\ndata_dir = "/d"\n', "garage.toml", {"drives": 1}, ""),
+        ("swift", RING_2013, "swift-ring-builder",
+         {"hosts": 1, "drives": 3, "zones": 3, "part-power": 18, "servers-per-port": 0, "protection": "replica 3"}, ""),
         ("swift", RECON, "swift-recon -d", {"hosts": 9, "drives": 20, "drive.capacity": "1199GB"},
          "drives are 41 % full on average"),
         ("swift", RECON_VERBOSE, "swift-recon -d", {"hosts": 2, "drives": 1, "drive.capacity": "6000GB"},

@@ -1,10 +1,13 @@
 """MinIO's volumes on command lines and in charts, as public issues and repositories have them.
 
-Sources: minio/minio issues 5871, 8096 and 11525, minio/mc pull request 4448 and issue 3425, and the values of charts in
+Sources: minio/minio issues 5871, 8096 and 11525, minio/mc pull requests 3397 and 4448 and issue 3425,
+minio/minio pull request 18613, minio/madmin-go issue 434, and the values of charts in
 public repositories; names are replaced.
 """
 
 from __future__ import annotations
+
+import json
 
 import pytest
 
@@ -57,12 +60,12 @@ services:
 """
 
 
-def facts_of(folder, text):
-    """Return the facts that MinIO's readers find in a text."""
+def found(folder, text):
+    """Return what MinIO's readers find in a text."""
     path = folder / "file"
     path.write_text(text)
     (read,) = read_files([path], store_named("minio").setup.readers)
-    return read.found.facts
+    return read.found
 
 
 @pytest.mark.parametrize(
@@ -86,8 +89,8 @@ def facts_of(folder, text):
     ],
 )  # fmt: skip
 def test_volumes(tmp_path, text, facts):
-    found = facts_of(tmp_path, text)
-    assert {name: found.get(name) for name in facts} == facts
+    facts_found = found(tmp_path, text).facts
+    assert {name: facts_found.get(name) for name in facts} == facts
 
 
 @pytest.mark.parametrize(
@@ -102,4 +105,45 @@ def test_volumes(tmp_path, text, facts):
 )
 def test_what_is_not_enough_is_refused(tmp_path, text, why):
     with pytest.raises(InputError, match=why):
-        facts_of(tmp_path, text)
+        found(tmp_path, text)
+
+
+SERVER = """\
+●  {}:9000
+   Uptime: {}
+   Network: 3/4 OK
+   Drives: {} OK
+{}
+"""
+OFFLINE = "".join([
+    SERVER.format("a", "1 minute", "4/4", "   Pool: 1"), SERVER.format("b", "1 minute", "3/4", "   Pool: 1"),
+    SERVER.format("c", "offline", "0/4", ""),
+])  # fmt: skip
+
+
+def test_servers_that_are_offline(tmp_path):
+    one = found(tmp_path, OFFLINE)
+    assert (one.facts["hosts"], one.facts["drives"]) == (3, 4)
+    assert one.notes == ("5 drives are offline; the spec has them, as in a healthy cluster",)
+    two = found(tmp_path, OFFLINE + SERVER.format("d", "1 minute", "8/8", "   Pool: 2"))
+    assert (two.facts["hosts"], two.facts["pools"]) == (2, [{"hosts": 1, "drives": 8}])
+    assert any(note.startswith("1 servers that are offline are left out") for note in two.notes)
+
+
+@pytest.mark.parametrize("further", [False, True])
+def test_drives_that_are_offline_in_json(tmp_path, further):
+    drives = {"a": [0, -1], "b": [0, 0], "c": [1, 1] if further else [0, 0], "d": [-1, -1] if further else [0, 0]}
+    servers = [
+        {
+            "state": "online",
+            "endpoint": host,
+            "version": "",
+            "drives": [{"pool_index": pool, "state": "offline" if pool < 0 else "ok"} for pool in pools],
+        }
+        for host, pools in drives.items()
+    ]
+    read = found(tmp_path, json.dumps({"info": {"servers": servers}}))
+    assert read.facts["hosts"] == (2 if further else 4)
+    assert read.facts["drives"] == 2
+    assert any(note.startswith(f"{3 if further else 1} drives are offline") for note in read.notes)
+    assert any("2 drives that are offline are left out" in note for note in read.notes) == further
