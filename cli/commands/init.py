@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from cli.parse.option import fact_of
 from models.site.gathered import contradictions, facts_of, read_files
 from models.site.hardware.readers import READERS
 from models.site.known import Known, Tree, given, plain, spec_lines, with_ranges
-from models.site.reader import Reader
+from models.site.reader import Reader, kinds_of
 from models.site.setup import Question, Setup, Site
 from models.store import names, spec_of, store_named
 from traces.errors import InputError
@@ -90,24 +89,15 @@ def app_of(store: str) -> Any:
 
 def _read_files(setup: Setup) -> str:
     """Return which files are read: of the store, and of hardware."""
-    own = f"of the store {', '.join(_kinds(setup.readers))}; " if setup.readers else ""
-    return f"Files that it reads, as text or JSON: {own}of hosts {', '.join(_kinds(READERS))}."
+    own = f"of the store {', '.join(kinds_of(setup.readers))}; " if setup.readers else ""
+    return f"Files that it reads, as text or JSON: {own}of hosts {', '.join(kinds_of(READERS))}."
 
 
 def _short_help(setup: Setup) -> str:
     """Return from which files a spec can be written."""
-    kinds = _kinds(setup.readers)
+    kinds = kinds_of(setup.readers)
     more = f" and {len(kinds) - 3} more" if len(kinds) > 3 else ""
     return f"From options, {', '.join(kinds[:3])}{more}" if kinds else "From options, and files on hardware"
-
-
-def _kinds(readers: Sequence[Reader]) -> list[str]:
-    """Return the kinds of files that readers read, without those that are another form of the one before."""
-    found: list[str] = []
-    for kind in dict.fromkeys(reader.kind for reader in readers):
-        plain = re.sub(r" (-f json|--json|-J)$", "", kind)
-        found += [plain] if plain not in found else []
-    return found
 
 
 def _command(store: str) -> Callable[..., None]:

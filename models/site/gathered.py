@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,11 +10,12 @@ from typing import Any, TypeAlias
 
 from models.site.known import Known
 from models.site.pasted import Output, outputs
-from models.site.reader import Found, Reader, SiteFile
+from models.site.reader import Found, Reader, SiteFile, kinds_of
 from models.site.site_text import site_text
 from traces.errors import InputError
 from traces.spec.units import parse_bandwidth, parse_bytes
 
+_METRICS = re.compile(r"^# (?:HELP|TYPE) \w+ ", re.MULTILINE)  # as Prometheus reads them
 _TOLERANCE = 0.05  # two files may round a size or a bandwidth differently
 
 
@@ -97,7 +99,11 @@ def _refusal(found: Sequence[Output], readers: Sequence[Reader], foreign: Foreig
             return f"is {kind}, of another store; init {store} reads it"
     if broken := next(filter(None, (file.broken_json for file in files)), None):
         return f"looks like JSON, but is broken: {broken}"
-    return f"its kind is not recognised; read are {', '.join(dict.fromkeys(reader.kind for reader in readers))}"
+    if any(_METRICS.search(file.text) for file in files):
+        return (
+            "has metrics, which are not of one moment; tailcast import-metrics takes them over an hour from Prometheus"
+        )
+    return f"its kind is not recognised; read are {', '.join(kinds_of(readers))}"
 
 
 def facts_of(files: Sequence[Read]) -> dict[str, Known]:

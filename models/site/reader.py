@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -107,3 +107,8 @@ class Reader:
     detects: Callable[[SiteFile], bool]
     read: Callable[[SiteFile], Found]
     rough: frozenset[str] = frozenset()
+
+
+def kinds_of(readers: Iterable[Reader]) -> list[str]:
+    """Return the kinds of files that readers read; text and JSON of a command are one."""
+    return list(dict.fromkeys(re.sub(r" (?:-f json|--json|-J)$", "", reader.kind) for reader in readers))

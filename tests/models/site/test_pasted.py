@@ -82,9 +82,11 @@ def test_outputs_of_no_known_kind_are_named(tmp_path):
         (gzip.compress(TREE.encode(), mtime=0)[:40], "is compressed by gzip, and cut off or broken"),
         (b"\x80\x81", "is neither UTF-8 nor UTF-16 text"),
         (b"MINIO_VOLUMES=http://h{1...4}/d{1...4}", "is environment of MinIO, of another store; init minio reads it"),
+        (b"# HELP minio_node_drive_total Drives\n# TYPE minio_node_drive_total gauge\nminio_node_drive_total 4\n",
+         "has metrics, which are not of one moment; tailcast import-metrics takes them"),
         (b"HEALTH_OK", "its kind is not recognised; read are"),
     ],
-)
+)  # fmt: skip
 def test_what_is_not_read_is_one_line(tmp_path, data, said):
     path = tmp_path / "file"
     path.write_bytes(data)
