@@ -88,7 +88,7 @@ def answer_lines(result: Answer, asked: Asked) -> Iterator[Line]:
         yield from _short(limit)
     yield from _growth(result, asked)
     yield from _hedging(result, asked)
-    yield from _changes(result.changes, asked, result.slos)
+    yield from change_lines(result.changes, asked, result.slos)
     yield from (Line(f"  {line}") for line in price_lines(result.prices))
     yield from _assumed(result.effects, result.load_sets, asked)
     yield from _band(result.band, result, asked)
@@ -144,12 +144,20 @@ def _hedging(result: Answer, asked: Asked) -> Iterator[Line]:
     yield Line(f"Hedging {helps}: {best_found(best)}", asked.command("find", *words, sets=result.load_sets))
 
 
-def _changes(changes: Changes | Refused, asked: Asked, slos: Sequence[Slo]) -> Iterator[Line]:
+def change_lines(changes: Changes | Refused, asked: Asked, slos: Sequence[Slo]) -> Iterator[Line]:
+    """Yield the cheapest change that meets the objectives, or that may, and why the others do not."""
     if isinstance(changes, Refused):
         yield Line(f"Changes: not determined, because {changes.reason}.")
         return
     best, rate = changes.best, f"{number(changes.rate_ops)}/s"
-    if best is None:
+    perhaps = _perhaps(changes, slos) if best is None else None
+    if perhaps is not None:
+        yield Line(
+            f"Cheapest change for {rate}: none of the store's remedies meets the objectives for certain; "
+            f"{perhaps.path} {perhaps.value} may ({_figures(perhaps, slos)}; more --replications tell).",
+            _whatif(changes, perhaps.path, asked),
+        )
+    elif best is None:
         yield Line(f"Cheapest change for {rate}: no single one of the store's remedies meets the objectives.")
     else:
         price = f"for {_price(best)}" if _price(best) else "without prices, the first in the store's order"
@@ -158,11 +166,28 @@ def _changes(changes: Changes | Refused, asked: Asked, slos: Sequence[Slo]) -> I
             _whatif(changes, best.path, asked),
         )
     paths = dict.fromkeys(change.path for change in changes.changes)
-    others = [path for path in paths if best is None or path != best.path]
+    shown_path = next((change.path for change in (best, perhaps) if change is not None), "")
+    others = [path for path in paths if path != shown_path]
     for path in others[:_SHOWN]:
         yield Line(f"  Not {_why_not(path, changes, slos)}.", _whatif(changes, path, asked))
     if left := others[_SHOWN:]:
         yield Line(f"  Nor {'; '.join(_why_not(path, changes, slos) for path in left)}.")
+
+
+def _perhaps(changes: Changes, slos: Sequence[Slo]) -> Change | None:
+    """Return the cheapest change whose figures meet the objectives, although their intervals do not; None: none."""
+    met = [
+        change
+        for change in changes.changes
+        if _is_unsure(change)
+        and not isinstance(change.point, InfeasiblePoint)
+        and all(_is_met(slo, change.point.slo_figures[slo.text].value) for slo in slos)
+    ]
+    return min(met, key=lambda change: change.extra_cost or 0.0, default=None)
+
+
+def _is_met(slo: Slo, value: float) -> bool:
+    return value > slo.limit if slo.above else value < slo.limit
 
 
 def _whatif(changes: Changes, path: str, asked: Asked) -> tuple[str, ...]:

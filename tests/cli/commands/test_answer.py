@@ -7,13 +7,17 @@ import io
 import json
 import re
 import shlex
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from cli.main import main
+from cli.parse.slo import parse_slo
+from cli.tables.experiments.answer import Asked, change_lines
 from models.site.replacements import replacement
 from models.store import load_spec
+from sim.answer.changes import Change, Changes
 from tests.paths import EXAMPLES
 
 SPEC = """\
@@ -206,3 +210,29 @@ def test_what_would_replace_a_value(path, source):
 def test_the_spec_is_valid(tmp_path):
     (tmp_path / "spec.yaml").write_text(SPEC)
     assert load_spec(tmp_path / "spec.yaml").total_drives == 4
+
+
+def changes(**p99_s: float) -> Changes:
+    """Return changes none of which meets the objective for certain, with their means of GET's p99."""
+    points = {
+        name: SimpleNamespace(verdict="unsure", overloaded=False, cost=None, load=None,
+                              slo_figures={SLO: SimpleNamespace(value=value)})
+        for name, value in p99_s.items()
+    }  # fmt: skip
+    tried = [Change(name, "2", point, False, None) for name, point in points.items()]  # type: ignore[arg-type]
+    return Changes(170.0, (), [], tried, None)
+
+
+@pytest.mark.parametrize(
+    ("p99_s", "first"),
+    [
+        ({"cores": 0.02, "nic": 0.004},
+         "none of the store's remedies meets the objectives for certain; nic 2 may (GET.p99 4.00 ms; more"),
+        ({"cores": 0.02, "nic": 0.03}, "no single one of the store's remedies meets the objectives."),
+    ],
+)  # fmt: skip
+def test_a_change_that_may_do_is_named_first(p99_s, first):
+    lines = list(change_lines(changes(**p99_s), Asked("s.yaml", (), (SLO,), None, 2), [parse_slo(SLO)]))
+    assert lines[0].text.startswith(f"Cheapest change for 170/s: {first}")
+    assert lines[1].text.startswith("  Not cores 2: GET.p99 20.0 ms (not for certain")
+    assert sum("nic 2" in line.text for line in lines) == 1
