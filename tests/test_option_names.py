@@ -13,6 +13,7 @@ BELOW_CLI = ("traces", "models", "sim", "validate")
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 OF_OTHER_PROGRAMS = {
     "models/minio/site/readers.py": {"--json"},  # mc admin info
+    "models/site/hardware/arrays.py": {"--detail"},  # mdadm
     "models/site/hardware/dperf.py": {"--verbose"},
     "validate/lab/box/network.py": {"--net"},  # of nsenter
     "sim/engine/compiled/build.py": {

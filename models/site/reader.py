@@ -111,4 +111,4 @@ class Reader:
 
 def kinds_of(readers: Iterable[Reader]) -> list[str]:
     """Return the kinds of files that readers read; text and JSON of a command are one."""
-    return list(dict.fromkeys(re.sub(r" (?:-f json|--json|-J)$", "", reader.kind) for reader in readers))
+    return list(dict.fromkeys(re.sub(r" (?:-f json|-{1,2}json|-J)$", "", reader.kind) for reader in readers))
