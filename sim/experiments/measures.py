@@ -257,18 +257,18 @@ def _error_interval(measures: OpMeasures, confidence: float) -> Interval:
 
 
 def _busiest(runs: Sequence[Replication]) -> tuple[dict[str, Figure], dict[str, str]]:
-    """Return the utilisation and name of the station with limited servers that is busiest on average, by role."""
+    """Return the utilisation and name of the station with limited servers that is busiest on average, by role.
+
+    A replication may lack stations that its requests do not need, such as those of healing; these are idle.
+    """
     roles: dict[str, Figure] = {}
     busiest: dict[str, str] = {}
-    limited = [i for i, row in enumerate(runs[0].stations) if row["servers"] is not None]
-    each = np.array([[run.stations[i]["utilization"] for run in runs] for i in limited]).reshape(
-        len(limited), len(runs)
-    )
-    means = each.mean(axis=1)
-    for i, own, mean in zip(limited, each, means.tolist(), strict=True):
-        row = runs[0].stations[i]
-        if row["role"] not in roles or mean > roles[row["role"]].value:
-            roles[row["role"]], busiest[row["role"]] = Figure(mean, own), row["name"]
+    role_of = {row["name"]: row["role"] for run in runs for row in run.stations if row["servers"] is not None}
+    by_name = [{row["name"]: row["utilization"] for row in run.stations} for run in runs]
+    each = np.array([[of_run.get(name, 0.0) for of_run in by_name] for name in role_of]).reshape(-1, len(runs))
+    for (name, role), own, mean in zip(role_of.items(), each, each.mean(axis=1).tolist(), strict=True):
+        if role not in roles or mean > roles[role].value:
+            roles[role], busiest[role] = Figure(mean, own), name
     return roles, busiest
 
 

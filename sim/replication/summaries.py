@@ -355,10 +355,10 @@ class Replications:
         )
 
     def _stations(self, confidence: float) -> list[StationSummary]:
-        each: dict[str, list[StationRow]] = {row["name"]: [] for row in self.runs[0].stations}
+        each: dict[str, list[StationRow]] = {}
         for run in self.runs:
             for row in run.stations:
-                each.get(row["name"], []).append(row)
+                each.setdefault(row["name"], []).append(row)
         return [_station(rows, confidence) for rows in each.values()]
 
 

@@ -380,6 +380,7 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     return [m for argument in get_args(annotation) for m in _models_in(argument)]
 
 
-def _kind(model: type[BaseModel]) -> Any:
+def _kind(model: type[BaseModel]) -> str | None:
+    """Return the kind that a member of a union is of; None: it has none."""
     field = model.model_fields.get("kind")
-    return None if field is None else field.default
+    return None if field is None else next(iter(get_args(field.annotation)), None)

@@ -103,7 +103,7 @@ def failing(what: str, errors: float, remedies: Sequence[Remedy]) -> str:
     said = f"While {what}, {'all' if errors == 1 else f'{errors:.1%} of the'} requests fail"
     changes = [
         f"{' and '.join(f'{path}={value}'.replace('True', 'true') for path, value in each.set.items())} "
-        f"({_few(each.errors)} would)"
+        f"({_few(each.errors)} would fail)"
         for each in remedies
     ]
     if not changes:

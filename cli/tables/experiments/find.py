@@ -158,6 +158,9 @@ def _limit(result: FoundLimit) -> str:
         )
     if result.outcome == "no value meets":
         violated = f"{_objectives(result)}{_figures(result, trial)}"
+        if result.errors and len(result.trials) > 1:
+            other = min(result.trials, key=lambda each: each.value)
+            return f"{shown(result, trial.value)} violates {violated}, and so does {shown(result, other.value)}."
         return f"{shown(result, trial.value)} already violates {violated}; search {back}."
     level = "" if result.level is None else f" with a probability of at least {result.level:.0%}"
     value = estimate(result)
@@ -184,6 +187,8 @@ def limit_sure(result: FoundLimit) -> str:
         text = f"The limit is between {shown(result, low)} and {shown(result, high)}"
     elif meets is not None:
         text = f"The limit is {'at least' if upward else 'at most'} {shown(result, meets)}"
+    elif result.errors:
+        text = "No value that was tried meets the objectives"
     elif violates is not None:
         text = f"The limit is {'below' if upward else 'above'} {shown(result, violates)}"
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -12,7 +12,7 @@ from models.spec.field_paths import resolved
 from models.store import Spec
 from sim.experiments.failing import Remedy, evaluated, remedies
 from sim.experiments.find.goal import Goal, limits_of, start_of
-from sim.experiments.find.line_search import Scale, bisect, bracket, probes, reversals
+from sim.experiments.find.line_search import Holds, Scale, bisect, bracket, probes, reversals
 from sim.experiments.find.search import FailureInForce, check_failure, main_figures
 from sim.experiments.measures import extra_attempts_of
 from sim.experiments.probability import MetProbability
@@ -29,6 +29,8 @@ from sim.verdict.extra_attempts import ExtraAttempts
 from sim.verdict.verdict import LoadVerdict
 from traces.errors import InputError
 from traces.workload.kept_traces import generated
+
+_MUCH_LESS = 8  # ratio of values, at both of which requests fail if they do so at any
 
 LimitOutcome = Literal["limit", "every value meets", "no value meets"]
 
@@ -181,11 +183,13 @@ def find_limit(
 
         def holds(value: float) -> bool:
             if value not in trials:
-                trials[value] = _trial(variants, simulations, path, value, slos)
+                trials[value] = _trial(variants, simulations, path, value, slos, not trials)
                 progress(len(trials))
             return trials[value].meets
 
-        if limits is None:
+        if limits is None and upward and not holds(start) and _fail_at_any(trials, holds, scale, start):
+            inside, outside = None, start
+        elif limits is None:
             inside, outside = bracket(holds, scale, start, upward)
         else:
             near, far = limits if upward else limits[::-1]
@@ -194,7 +198,7 @@ def find_limit(
                 inside, outside = far, None
         outcome: LimitOutcome = "limit"
         if inside is None:
-            outcome = "no value meets"
+            outcome, outside = "no value meets", _simulated(trials, outside)
         elif outside is None and not _is_last(variants, path, inside, upward):
             outcome = "every value meets"
         if inside is not None and outside is not None:
@@ -227,6 +231,31 @@ def find_limit(
     )
 
 
+def _fail_at_any(
+    trials: Mapping[float, LimitTrial | InfeasibleTrial], holds: Holds, scale: Scale, start: float
+) -> bool:
+    """Whether as many requests fail at a much smaller value, such as those that a dead host refuses at any rate."""
+    failed = _failed(trials[start])
+    less = scale.value(start / _MUCH_LESS)
+    if not failed or not less or holds(less):
+        return False
+    return _failed(trials[less]) >= failed / 2
+
+
+def _failed(trial: LimitTrial | InfeasibleTrial) -> float:
+    """Return the fraction of the requests of a trial that fail, if not because they are too many."""
+    if not isinstance(trial, LimitTrial) or trial.load is None or trial.load.overloaded:
+        return 0.0
+    return trial.load.errors
+
+
+def _simulated(trials: Mapping[float, LimitTrial | InfeasibleTrial], value: float | None) -> float | None:
+    """Return a value, or the last one before it that was simulated, if there is one."""
+    if value is None or isinstance(trials[value], LimitTrial):
+        return value
+    return next((each for each in reversed(trials) if isinstance(trials[each], LimitTrial)), value)
+
+
 def _is_last(variants: Variants, path: str, value: float, upward: bool) -> bool:
     """Whether the spec refuses the next whole number."""
     if not isinstance(value, int):
@@ -239,7 +268,7 @@ def _is_last(variants: Variants, path: str, value: float, upward: bool) -> bool:
 
 
 def _trial(
-    variants: Variants, simulations: Simulations, path: str, value: float, slos: Sequence[Slo]
+    variants: Variants, simulations: Simulations, path: str, value: float, slos: Sequence[Slo], is_first: bool
 ) -> LimitTrial | InfeasibleTrial:
     judged = Slo.evaluate if variants.failure is None else evaluated
     chosen = [assignment(path, value)]
@@ -251,7 +280,12 @@ def _trial(
         drawn = None if variants.draws is None else simulations.drawn(chosen)
     except InputError as error:
         return InfeasibleTrial(value, False, True, str(error))
-    require_operations(slos, measures)
+    try:
+        require_operations(slos, measures)
+    except InputError as error:
+        if not is_first and (spec.workload.total_rate or 0.0) > 0:  # such a low rate that none arrives
+            return InfeasibleTrial(value, False, False, str(error))
+        raise
     met = (
         None
         if variants.draws is None or drawn is None

@@ -34,8 +34,8 @@ def test_failing_requests_come_with_what_would_help():
     what = described("host", {"kind": "host_down", "host": 0, "at": 1.0})
     helped = [Remedy({"balance": "proxy"}, 0.0), Remedy({"gateways.redispatch": True}, 0.01)]
     assert failing(what, 0.165, helped) == (
-        "While host 0 is down, 16.5% of the requests fail; it would help to set balance=proxy (none would) or "
-        "gateways.redispatch=true (1.0% would)."
+        "While host 0 is down, 16.5% of the requests fail; it would help to set balance=proxy (none would fail) or "
+        "gateways.redispatch=true (1.0% would fail)."
     )
     assert "no change that was simulated would halve that" in failing(what, 0.165, [])
 

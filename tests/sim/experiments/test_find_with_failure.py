@@ -72,7 +72,24 @@ def test_clients_that_go_on_using_a_dead_host_meet_no_objective_and_are_told_wha
     assert found.outcome == "no value meets" and found.errors == pytest.approx(1 / 6, abs=0.03)
     changes = {name: remedy.errors for remedy in found.remedies for name in remedy.set}
     assert changes == {"balance": 0.0, "client.retry.retries": pytest.approx(0.0, abs=0.03)}
-    assert "it would help to set balance=proxy (none would)" in limit_opening(found)[0]
+    assert "it would help to set balance=proxy (none would fail)" in limit_opening(found)[0]
+
+
+def test_a_rate_is_not_searched_where_requests_fail_at_any():
+    """Below, there would be rates at which no GET arrives in the run, and those with single requests, which may fail."""
+    found = limit("host", goal="max rate")
+    assert [trial.value for trial in found.trials] == [12.5, 100] and found.outcome == "no value meets"
+    assert found.errors == pytest.approx(1 / 6, abs=0.03) and found.remedies
+    said = limit_opening(found)[1]
+    assert said.startswith("No value that was tried meets the objectives")
+    assert "100/s violates it (GET.p99<200ms: –), and so does 12.5/s." in said
+
+
+def test_a_rate_at_which_nothing_arrives_does_not_end_a_search():
+    variants = Variants(override(SIX, [*_SMALL, "network.latency=1s"]), "six", Settings(replications=2))
+    found = find_limit(variants, parse_goal("max rate"), [parse_slo("GET.p99<200ms")])
+    assert found.outcome == "no value meets" and isinstance(found.decisive, LimitTrial)
+    assert not isinstance(found.trials[0], LimitTrial) and "no GET requests" in found.trials[0].infeasible
 
 
 def test_remedies_are_as_they_were_simulated():
