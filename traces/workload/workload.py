@@ -154,6 +154,7 @@ class ClientGroup(Strict):
 
 
 _NO_SIZE = FixedSize(size=0)
+_FAR = 10  # ratio of the times of two ends, from which the later one does not count
 """The object size of a workload whose groups have sizes."""
 
 
@@ -231,8 +232,15 @@ class Workload(ClientGroup):
 
     @property
     def ends(self) -> dict[str, float]:
-        """The values of `operations` and `duration` that are given; those of groups are not among them."""
-        known = {"operations": self.operations, "duration": self.duration}
+        """The values of `operations` and `duration` that are given; those of groups are not among them.
+
+        One that an open loop reaches ten times as late as the other is left out.
+        """
+        known: dict[str, float | None] = {"operations": self.operations, "duration": self.duration}
+        if self.rate and self.operations and self.duration:
+            ratio = self.operations / (self.rate * self.duration)
+            if max(ratio, 1 / ratio) >= _FAR:
+                known["operations" if ratio > 1 else "duration"] = None
         return {name: value for name, value in known.items() if value is not None}
 
     def longer(self, factor: int) -> Workload:

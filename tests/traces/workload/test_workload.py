@@ -152,3 +152,11 @@ def test_the_example_is_a_workload() -> None:
     example = load_workload(EXAMPLES / "workload.yaml")
     assert example.rate == 200
     assert example.keys.kind == "zipf"
+
+
+def test_an_end_that_a_run_does_not_come_near_is_not_one():
+    """A warning that a run of 100 operations is short asks for more of these, not for a longer duration, too."""
+    workload = {"rate": 2000, "operations": 100, "object_size": 1, "mix": {"GET": 1}}
+    assert Workload(**workload, duration=10).ends == {"operations": 100}
+    assert Workload(**workload, duration=0.1).ends == {"operations": 100, "duration": 0.1}
+    assert Workload(**{**workload, "operations": 1_000_000}, duration=10).ends == {"duration": 10}
