@@ -10,7 +10,7 @@ from cli.tables.forecast.verdict import bounds_line
 from cli.tables.grid import Grid
 from cli.words import number, seconds
 from models.network.route import kind_of
-from sim.analysis.bounds_result import Bounds, Unavailable
+from sim.analysis.bounds_result import Bounds, ResourceBounds, Unavailable
 
 
 def bounds_shown(result: Bounds, has_faults: bool) -> list[str | Grid]:
@@ -20,7 +20,10 @@ def bounds_shown(result: Bounds, has_faults: bool) -> list[str | Grid]:
 
 def bounds_grids(result: Bounds) -> list[Grid]:
     """Tables of the result of `bounds.bounds`: the whole network, its stations, its routes, and notes."""
-    notes = [Grid("", ["note"], [[note] for note in result.notes])] if result.notes else []
+    lines = list(result.notes)
+    if unknown := sum(not _is_known(each) for each in result.stations):
+        lines.append(f"Stations that are not shown: {unknown}; requests may need nothing of them, or all their time.")
+    notes = [Grid("", ["note"], [[line] for line in lines])] if lines else []
     return [_whole_grid(result), _demands_grid(result), _routes_grid(result), *notes]
 
 
@@ -56,12 +59,17 @@ def _demands_grid(result: Bounds) -> Grid:
             between(s.utilization, partial(load, servers=s.servers)),
             *([exact[s.name]] if exact else []),
         ]
-        for name, s in shown(result.stations)
+        for name, s in shown([each for each in result.stations if _is_known(each)])
     ]
     columns = ["station", "servers", "visits", "demand", "max op/s", "utilisation"]
     first = result.bottleneck
     title = f"Bottleneck: {first}, at {number(result.max_throughput_ops)} op/s" if first else "No bottleneck"
     return Grid(title, [*columns, *(["mean jobs"] if exact else [])], rows)
+
+
+def _is_known(station: ResourceBounds) -> bool:
+    """Whether anything is known of how much requests need a station; of some that faults exchange, it is not."""
+    return station.servers is None or station.max_throughput_ops is not None or station.utilization.high != 1.0
 
 
 def _routes_grid(result: Bounds) -> Grid:

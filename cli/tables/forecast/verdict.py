@@ -162,7 +162,7 @@ def bounds_line(result: Bounds, has_faults: bool = False) -> str:
             return f"{limit}."
         if high_ops > _BEYOND * most_ops:  # a bound by demands, which leave out tokens held while requests wait
             return f"{limit}, which {clients} may reach."
-        return f"{limit}; {clients} {get} at most {number(high_ops)} op/s."
+        return f"{limit}; {clients} {get} at most {number(high_ops)} op/s in the long run."
     offered_ops = result.load.offered_ops
     if offered_ops > most_ops:
         grows = GROWS if not _when(result) else ""

@@ -30,3 +30,19 @@ def test_similar_routes_are_a_row_with_their_mean_demands() -> None:
         ["READ mount (2 routes)", "50.0%", "drive 2.00 ms", "1.00 ms", "2.00 ms"],
         ["READ copy", "50.0%", "drive 2.00 ms", "2.00 ms", "2.00 ms"],
     ]
+
+
+def test_stations_of_which_nothing_is_known_are_counted_and_not_shown() -> None:
+    """Such as those of a fault, which requests may need never or all the time: a row of them says nothing."""
+    network = Network(
+        (Station("drive", "drive", Discipline.FIFO),),
+        (Route("READ", (single(Visit(0, ServiceDemand(constant=0.001))),)),),
+    )
+    found = bounds(network, poisson(8, 10.0, seed=1))
+    unknown = replace(
+        found.stations[0], name="nowhere", max_throughput_ops=None, utilization=replace(found.response_s, low=0, high=1)
+    )
+    grids = bounds_grids(replace(found, stations=[*found.stations, unknown]))
+    (table,) = [grid for grid in grids if grid.columns[0] == "station"]
+    assert [row[0] for row in table.rows] == ["drive"]
+    assert any("not shown: 1;" in line for grid in grids for row in grid.rows for line in row[:1])

@@ -76,7 +76,7 @@ def test_clients_that_go_on_using_a_dead_host_meet_no_objective_and_are_told_wha
 
 
 def test_a_rate_is_not_searched_where_requests_fail_at_any():
-    """Below, there would be rates at which no GET arrives in the run, and those with single requests, which may fail."""
+    """Below are rates at which no GET arrives in a run, or a single one, which fails."""
     found = limit("host", goal="max rate")
     assert [trial.value for trial in found.trials] == [12.5, 100] and found.outcome == "no value meets"
     assert found.errors == pytest.approx(1 / 6, abs=0.03) and found.remedies
