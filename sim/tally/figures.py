@@ -121,6 +121,7 @@ def _load(tally: Tally, ops: dict[str, OpTally]) -> OfferedLoad:
         grows([int(quarter.min()) for quarter in quarters], count),
         **known,
         jam=jam_of(at_s, in_flight, count),
+        drain_s=last_s - last_arrival_s,
     )
 
 

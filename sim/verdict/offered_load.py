@@ -53,6 +53,7 @@ class OfferedLoad:
         ops: outcomes by operation, then by those of each group of clients.
         jam: the worst one of an open loop; None: there is none.
         end_s: time of the last response.
+        drain_s: time from the last arrival of an open loop to the last response.
         arrivals, completions: numbers in each of `STRETCHES` equal parts of the time until then.
         slump: the longest one of a closed loop with one phase; None: there is none.
     """
@@ -71,6 +72,7 @@ class OfferedLoad:
     arrivals: list[int] = field(default_factory=list)
     completions: list[int] = field(default_factory=list)
     slump: Slump | None = None
+    drain_s: float = 0.0
 
     def count_in(self, from_s: float, until_s: float) -> tuple[int, float]:
         """Return the arrivals in the parts of the run within a stretch, of a closed loop the responses, and their s."""
@@ -114,6 +116,7 @@ def load_of(run: Run) -> OfferedLoad | None:
         last_s,
         arrivals,
         completions,
+        drain_s=last_s - float(arrival_s[-1]),
     )
 
 

@@ -47,6 +47,7 @@ FAILING_FOR_A_TIME = 0.5
 """The same in a stretch of the run."""
 _CALM, _BURSTY = 4.0, 2.0  # standard deviations of the number of arrivals of a Poisson process
 _LEAST_ERRORS = 0.01  # fraction of failed requests from which a full station sheds load
+_LONG_DRAIN = 0.5  # of the time of arrivals, from which a backlog is served for long after it
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,8 @@ class LoadVerdict:
         slump: the longest time in which clients of a closed loop get less than half of what is usual; None: there is
             none.
         faults: of the spec, with their starts in s; those after the last response are left out.
+        drain_s: mean time from the last arrival to the last response in overload, if it is longer than half of the time
+            of arrivals; 0: it is not.
     """
 
     status: LoadStatus
@@ -115,6 +118,7 @@ class LoadVerdict:
     jam: Jam | None = None
     slump: Slump | None = None
     faults: list[tuple[float, str]] = field(default_factory=list)
+    drain_s: float = 0.0
 
     @property
     def severity(self) -> tuple[int, float]:
@@ -200,7 +204,13 @@ def verdict_of(
         jam,
         slump,
         [] if capacity is None else [each for each in capacity.faults if each[0] < end_s],
+        _drain_s(loads) if is_open and overloaded else 0.0,
     )
+
+
+def _drain_s(loads: Sequence[OfferedLoad]) -> float:
+    drain_s, end_s = _mean([load.drain_s for load in loads]), _mean([load.end_s for load in loads])
+    return drain_s if drain_s > _LONG_DRAIN * (end_s - drain_s) else 0.0
 
 
 def _ops(loads: Sequence[OfferedLoad], rate_ops: float) -> dict[str, OpVerdict]:

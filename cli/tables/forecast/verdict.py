@@ -29,6 +29,8 @@ def verdict_line(verdict: LoadVerdict) -> str:
     first = verdict.saturates_first
     if verdict.loop == "open":
         load = f"{number(verdict.served_ops)} of {number(verdict.offered_ops)} op/s served"
+        if verdict.drain_s:  # where only some requests need what is full, most are served while they arrive
+            load += f" until the last response, {seconds(verdict.drain_s)} after the last arrival"
     else:
         who = "1 client gets" if verdict.clients == 1 else f"{verdict.clients:,} clients get"
         who = who if verdict.loop == "closed" else f"{who.rpartition(' ')[0]} and open loops get"

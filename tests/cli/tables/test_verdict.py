@@ -32,6 +32,8 @@ def test_a_verdict_is_a_line_that_begins_with_the_status():
     )
     assert overloaded.startswith("overloaded: 12,900 of 20,000 op/s")
     assert "Latency grows" in overloaded
+    drained = replace(HEALTHY, status="overloaded", overloaded=True, served_ops=800.0, drain_s=80.0)
+    assert "800 of 8,000 op/s served until the last response, 80.0 s after the last arrival;" in verdict_line(drained)
     closed = replace(HEALTHY, status="saturated", loop="closed", clients=8, offered_ops=None, errors=0.02)
     assert all(text in verdict_line(closed) for text in ("8 clients", "2%", "only wait"))
     assert "100% of the requests fail" in verdict_line(replace(HEALTHY, errors=1.0))

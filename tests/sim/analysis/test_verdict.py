@@ -60,6 +60,14 @@ def test_the_run_alone_shows_a_clear_overload_and_never_a_false_one(servers):
         assert found == {load > 1}, load
 
 
+def test_an_overload_that_drains_for_long_is_known():
+    """Until the last response, 1,000/s are served; a queue at 1.2 times that takes a fifth of the arrivals' time."""
+    assert judged(queue(1.2), 0).drain_s == 0
+    far = judged(queue(3.0), 0)
+    assert far.drain_s == pytest.approx(2.0, rel=0.1) and far.served_ops == pytest.approx(1000, rel=0.1)
+    assert judged(queue(0.5), 0).drain_s == 0
+
+
 def test_bursts_of_a_stable_load_are_no_overload():
     bursty = "workload.arrivals={kind: mmpp2, burst_factor: 5, burst_fraction: 0.1, burst_duration: 200ms}"
     for by_demands in (True, False):
