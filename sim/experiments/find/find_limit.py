@@ -187,6 +187,8 @@ def find_limit(
                 progress(len(trials))
             return trials[value].meets
 
+        inside: float | None
+        outside: float | None
         if limits is None and upward and not holds(start) and _fail_at_any(trials, holds, scale, start):
             inside, outside = None, start
         elif limits is None:
@@ -253,7 +255,7 @@ def _simulated(trials: Mapping[float, LimitTrial | InfeasibleTrial], value: floa
     """Return a value, or the last one before it that was simulated, if there is one."""
     if value is None or isinstance(trials[value], LimitTrial):
         return value
-    return next((each for each in reversed(trials) if isinstance(trials[each], LimitTrial)), value)
+    return next((each for each in reversed([*trials]) if isinstance(trials[each], LimitTrial)), value)
 
 
 def _is_last(variants: Variants, path: str, value: float, upward: bool) -> bool:
