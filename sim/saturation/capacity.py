@@ -23,7 +23,7 @@ from models.store import Spec, before, compile_spec, faults_of
 from sim.demands.run_end import compile_until_end, latest_end_s
 from sim.saturation.enough_requests import with_enough_requests
 from sim.saturation.saturation import at_saturation
-from sim.saturation.stable_rate import RateLimit, batching_of, with_other_work
+from sim.saturation.stable_rate import RateLimit, batching_of, pools_of, with_other_work
 from traces.errors import InputError
 from traces.statistics.arrivals import arrival_span_s
 from traces.trace import Trace
@@ -41,8 +41,8 @@ class Capacity:
         limits: of each stretch, in order of time; empty: no resource limits the rate.
         rate_ops: mean rate of the workload that generated the requests; None: a closed loop, or a given trace.
         bent: stations whose utilisation does not grow in proportion to the load: they serve a queue in batches, jobs at
-            an idle server take longer, waiting accesses shorten each other's seeks, or they have background work. So it
-            does not show how far they are from saturation.
+            an idle server take longer, waiting accesses shorten each other's seeks, also where tokens are held
+            meanwhile, or they have background work. So it does not show how far they are from saturation.
         batching: those that serve a queue in batches, so that they may have no idle time at any load.
         faults: start in s and text of each entry of the spec's `faults`, such as ``host down: host 0``.
     """
@@ -118,12 +118,14 @@ def _calculated(spec: Spec, trace: Trace, generated: bool) -> Capacity:
 
 
 def _bent(network: Network, requests: Requests, reorders: bool) -> frozenset[str]:
-    """`reorders`: whether drives have shorter service times at a higher load."""
+    """`reorders`: whether drives have shorter service times at a higher load, and pools that wait for them others."""
     others = with_other_work(network, requests)
+    shorter = pools_of(network, requests).keys() if reorders else frozenset()
     return frozenset(
         station.name
         for station in network.stations
         if station.name in others
+        or station.name in shorter
         or _is_bent(station, bool(requests.background))
         or (reorders and station.role == DRIVE)
     )

@@ -45,6 +45,7 @@ _CROWDED, _FEW_VISITS = 0.7, 4_000  # load from which a pool may be full, which 
 _GROWN = 1.5  # ratio of the requests in flight at the end of a long trial to those in its middle, if ever more wait
 _BUSY = 0.75  # mean utilisation of equal stations near saturation, of which single ones have more
 _PRECISION = 1.04  # greatest ratio of the rates between which the limit is
+_WIDEST = 1.4  # greatest ratio of a rate to the next one tried on the same side of the limit
 _OBSTRUCTED = 0.9  # responses in overload per request of a stable rate, below which requests obstruct each other
 _LONGER = 3  # times as many requests of a trial that checks a doubtful one
 
@@ -135,7 +136,9 @@ def tried(
         return limit
     longer = replace(trials, count=_MOST_REQUESTS, seed=1)
     again = longer.at(stable.rate_ops)
-    return limit if again.is_stable else _between(by_demands, trials.calm, *_narrowed(longer, trials.calm, again))
+    if again.is_stable:
+        return limit
+    return _between(by_demands, trials.calm, *_narrowed(longer, trials.calm, again, near=False))
 
 
 def _of_all(trials: _Trials, network: Network, by_demands: RateLimit) -> tuple[RateLimit, _Trial]:
@@ -155,7 +158,7 @@ def _of_all(trials: _Trials, network: Network, by_demands: RateLimit) -> tuple[R
     if low is not trials.calm and _is_doubtful(low, high):
         longer = replace(trials, count=_LONGER * trials.count, seed=1)
         again = longer.at(low.rate_ops)
-        low, high = (again, high) if again.is_stable else _narrowed(longer, trials.calm, again)
+        low, high = (again, high) if again.is_stable else _narrowed(longer, trials.calm, again, near=False)
     return _between(by_demands, trials.calm, low, high), low
 
 
@@ -174,11 +177,27 @@ def _at(by_demands: RateLimit, first: StationLoad | None, ops: float) -> RateLim
     return limit if first is None else replace(limit, station=first.station, role=first.role)
 
 
-def _narrowed(trials: _Trials, low: _Trial, high: _Trial) -> tuple[_Trial, _Trial]:
-    """Return trials between which the limit is, given a stable and an unstable one."""
+def _narrowed(trials: _Trials, low: _Trial, high: _Trial, near: bool = True) -> tuple[_Trial, _Trial]:
+    """Return trials between which the limit is, given a stable and an unstable one.
+
+    From the first on, steps double until the limit is between two trials; then intervals are halved.
+
+    Args:
+        near: whether what is served in overload tells where the limit is; otherwise it is slightly below the rate.
+    """
+    last, step = high, _PRECISION
     while high.rate_ops > _PRECISION * low.rate_ops:
-        trial = trials.at(_next_ops(low.rate_ops, high))
-        low, high = (trial, high) if trial.is_stable else (low, trial)
+        if last is low:
+            next_ops = low.rate_ops * step
+        else:
+            next_ops = high.rate_ops / step
+            if near and (guess_ops := _guessed_ops(low.rate_ops, high)) is not None:
+                next_ops = min(guess_ops, next_ops) if step > _PRECISION else guess_ops
+        step = min(step * step, _WIDEST)
+        if not low.rate_ops < next_ops * _NEARLY or not next_ops < high.rate_ops * _NEARLY:
+            next_ops = math.sqrt(low.rate_ops * high.rate_ops)
+        last = trials.at(next_ops)
+        low, high = (last, high) if last.is_stable else (low, last)
     return low, high
 
 
@@ -202,14 +221,14 @@ def _above(trials: _Trials, low: _Trial) -> tuple[_Trial, _Trial]:
     return low, high
 
 
-def _next_ops(low_ops: float, high: _Trial) -> float:
-    """Return the next rate to try: near what is served in overload, unless requests obstruct each other there."""
+def _guessed_ops(low_ops: float, high: _Trial) -> float | None:
+    """Return a rate near the limit by what is served in overload; None: requests obstruct each other there."""
     near: tuple[float, ...] = (high.completed_ops * _NEARLY, high.completed_ops / _NEARLY)
     if high.full_pool is not None and high.full_pool.load > 1 / _NEARLY:  # of requests that hold tokens for longer
         near = (high.rate_ops / high.full_pool.load, *near)
     least_ops = max(low_ops, high.rate_ops / 2)
     found = (each for each in near if least_ops < each * _NEARLY and each < high.rate_ops * _NEARLY)
-    return next(found, math.sqrt(low_ops * high.rate_ops))
+    return next(found, None)
 
 
 @dataclass(frozen=True)
@@ -351,8 +370,8 @@ def _run(
     loads = utilizations([run.stations.to_pylist()])
     ratio, is_long = run.info["course"]["clock_s"] / max(last_s - first_s, 1e-12), len(run) >= _MOST_REQUESTS
     offered = _offered(loads, ratio, pools.keys() - others)
-    # Work of the store may take any idle token of a single pool: whether requests wait there, a long trial tells.
-    telling = pools.keys() - others if is_long else pools.keys()
+    # Work of the store may take any idle token of a single pool: whether requests wait there, longer trials tell.
+    telling = pools.keys() - others if len(run) >= _LONGER * _REQUESTS else pools.keys()
     before, after = _in_flight(arrival_s, run.column("end_s"))
     growth = (after - before) / late + max(0.0, lost)
     refusing = busiest(each for each in loads if pools.get(each.station))

@@ -14,6 +14,7 @@ from functools import lru_cache
 import pytest
 
 from sim.simulate import simulate
+from sim.verdict.verdict import verdict_on_run
 from tests.contradictions import GATEWAY_CORES, PROPERTIES, is_compared, is_growing
 from tests.exclusions import has_rare_work, is_excluded
 from tests.profiles import NIGHTLY
@@ -113,6 +114,24 @@ def test_work_that_begins_after_a_short_run_counts_as_background() -> None:
     plain, healed = (Subject(made("minio/two-pools.yaml", faults)) for faults in ((), (fault,)))
     assert healed.has_background and not plain.has_background
     assert "duration" in healed.closed_loop(3, 100) and "duration" not in plain.closed_loop(3, 100)
+
+
+def test_failures_that_take_no_time_need_a_duration() -> None:
+    subject = Subject(made("reference/rustfs-3node.yaml", ({"kind": "drive_down", "drive": 2, "at": 0.4},)))
+    assert subject.has_background and "duration" in subject.closed_loop(3, 100)
+
+
+def test_pools_over_disks_that_reorder_do_not_tell_how_near_saturation_is() -> None:
+    """A volume's appends wait for its disk, whose accesses are shorter at a higher load: 62 % busy at 30 % of it."""
+    subject = Subject(made("seaweedfs/cluster.yaml", drives={"count": 4, "preset": "hdd-7k2", "direct": True}))
+    assert subject.capacity_ops is not None
+    spec = subject.open_loop(0.3 * subject.capacity_ops, 24_000)
+    run = simulate(spec, generate(spec.workload, 1), seed=1)
+    verdict = verdict_on_run(run, subject.capacity)
+    assert verdict is not None and verdict.saturates_first is not None
+    assert verdict.saturates_first.role == "drive" and 3 < verdict.saturates_first.headroom < 3.7
+    volumes = [row["utilization"] for row in run.station_rows if row["role"] == "volume"]
+    assert max(volumes) > 0.45
 
 
 def test_runs_in_which_few_requests_are_most_of_the_work_tell_nothing() -> None:
