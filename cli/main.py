@@ -173,7 +173,7 @@ def _options(
     """Accept only --version: all other options belong to subcommands."""
 
 
-_COLLECTED_AT = 50_000
+COLLECTED_AT = 50_000
 """Number of new objects at which Python collects garbage; with its default of 700, this takes a tenth of a start."""
 
 
@@ -186,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _prepare_streams()
     if arguments is None:  # the process is this command alone
         do_without_pandas()
-        gc.set_threshold(_COLLECTED_AT)
+        gc.set_threshold(COLLECTED_AT)
         begin_alone()
     with handled_stops(at_exit=arguments is None):
         try:

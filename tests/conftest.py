@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -19,6 +20,7 @@ import boto3
 import pytest
 from hypothesis import settings
 
+from cli.main import COLLECTED_AT
 from tests import browser
 from tests.profiles import NIGHTLY, PROFILE
 from validate.lab import lab
@@ -81,6 +83,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("nightly")]
     ranks = {path: rank for rank, path in enumerate(_LONGEST)}
     items.sort(key=lambda item: ranks.get(item.nodeid.partition("::")[0], len(ranks)))
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage as seldom as a command does, and not what is collected of tests: a tenth of their CPU time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECTED_AT)
 
 
 def pytest_sessionfinish() -> None:
