@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from models.store import Spec, compile_spec, faults_of, warms
+from models.shared.faults import fault_times
+from models.store import Spec, compile_spec, faults_of, store_of, warms
 from sim.saturation.stable_rate import at_times
 from traces.errors import InputError
 from traces.trace import Trace
@@ -21,7 +22,7 @@ LEAST = 50_000
 of 10 % is 1.3 %, and that of one of eleven bucket index shards with a tenth of the requests 4.5 %."""
 _ALSO = 5_000  # requests, if a workload has no more, such as one that deletes each object once
 _FEW = 20  # requests of which the store's own work is found
-_THROUGHOUT_S = 10.0  # in which requests are issued if the store's own work lasts throughout, whatever their rate
+_THROUGHOUT_S = 10.0  # in which requests are issued if faults and own work last throughout, whatever their rate
 
 
 def with_enough_requests(spec: Spec, trace: Trace, at_load: bool = False) -> Trace:
@@ -32,7 +33,7 @@ def with_enough_requests(spec: Spec, trace: Trace, at_load: bool = False) -> Tra
     returned.
 
     Faults and the store's own work have their times in the run at hand, so with these there are as many requests in the
-    same time, as an open loop; if all own work lasts throughout, in a time that is the same for all rates. If the time
+    same time, as an open loop; if all of these last throughout, in a time that is the same for all rates. If the time
     is not known, as of a closed loop without a duration, or if there are phases or groups of clients, the trace is
     returned. If caches fill first, they need the time that more requests take, and own work that lasts throughout is
     the same then.
@@ -73,14 +74,20 @@ def _has_work(spec: Spec, trace: Trace) -> bool:
 
 
 def _lasts_throughout(spec: Spec, trace: Trace, length_s: float) -> bool:
-    """Whether the store has no faults, and its own work begins with a run and has no end, also in longer runs."""
-    if faults_of(spec):
+    """Whether faults and the store's own work begin with a run and have no end, also in longer runs.
+
+    Caches that fill, and faults that make a store work, such as by moving objects, change it in the meantime.
+    """
+    faults = faults_of(spec).values()
+    working = {kind.event for kind in store_of(spec).faults.values() if kind.form == "work"}
+    if warms(spec) or any(fault_times(faults)) or any(fault.kind in working for fault in faults):
         return False
     end_s = max(length_s, _THROUGHOUT_S)
     count = min(_FEW, len(trace))
     few = at_times(trace, np.arange(count), end_s * np.arange(1, count + 1) / count)
-    loads = compile_spec(spec, few)[1].background
-    return all(load.from_s == 0 and load.until_s >= end_s for load in loads)
+    network, requests = compile_spec(spec, few)
+    lasting = all(load.from_s == 0 and load.until_s >= end_s for load in requests.background)
+    return lasting and not any(action.at_s for action in network.scenario)
 
 
 def _length_s(trace: Trace) -> float | None:

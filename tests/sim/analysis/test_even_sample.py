@@ -12,8 +12,9 @@ from models.network.station import Member
 from models.store import Spec, compile_spec, spec_of
 from sim.analysis.bounds import bounds_of
 from sim.saturation.capacity import capacity_of
-from sim.saturation.enough_requests import LEAST, with_enough_requests
+from sim.saturation.enough_requests import LEAST, _in_time_of, with_enough_requests
 from sim.saturation.even_sample import Kinds
+from sim.saturation.saturation import _at_saturation
 from sim.saturation.stable_rate import pools_of
 from sim.simulate import simulate
 from tests.contradictions import served_fraction
@@ -89,6 +90,42 @@ def test_the_own_work_of_a_store_does_not_keep_its_requests_few() -> None:
     assert longer.arrival_s[-1] == with_enough_requests(many, generate(many.workload, 0)).arrival_s[-1] == 10
     assert with_enough_requests(few, trace, at_load=True) is trace
     assert rate_of(few) == rate_of(many)
+
+
+@pytest.mark.parametrize(
+    ("fault", "lasts"),
+    [
+        ("{kind: drive_down, drive: 0, at: 0s}", True),
+        ("{kind: slow_drive, drive: 0, speed: 0.1, at: 0s}", True),
+        ("{kind: drive_down, drive: 0, at: 0s, back_at: 3s}", False),
+        ("{kind: drive_down, drive: 0, at: 1s}", False),
+    ],
+)
+def test_faults_that_last_throughout_have_the_same_requests_at_all_rates(
+    fault: str, lasts: bool, few_requests: None
+) -> None:
+    """So a search with a failure in force calculates the rate at saturation once."""
+    loads = [paced("minio/two-pools.yaml", f"faults=[{fault}]", rate=rate, operations=900) for rate in (90.0, 200.0)]
+    one, other = (with_enough_requests(spec, generate(spec.workload, 0)) for spec in loads)
+    assert (one == other) == lasts
+    assert len(one) == len(other) > 900
+
+
+def test_a_fault_that_lasts_throughout_has_the_rate_at_saturation_of_any_time(few_requests: None) -> None:
+    fault = "faults=[{kind: slow_drive, drive: 0, speed: 0.1, at: 0s}]"
+    spec = paced("minio/two-pools.yaml", fault, rate=200.0, operations=900)
+    trace = with_enough_requests(spec, generate(spec.workload, 0))
+    at_once = _at_saturation(spec, trace).limits
+    assert len(at_once) == 1 and at_once[0].is_tried
+    assert _at_saturation(spec, _in_time_of(trace, trace, 123.0)).limits == at_once
+
+
+def test_objects_that_move_have_the_time_of_the_run() -> None:
+    """Of a pool that is decommissioned, ever fewer objects are there."""
+    stored = ("stored={objects: 1000000, object_size: 4MB}", "faults=[{kind: decommission, pool: 1, at: 0s}]")
+    spec = paced("minio/two-pools.yaml", *stored, rate=200.0, operations=1000)
+    trace = generate(spec.workload, 0)
+    assert with_enough_requests(spec, trace).arrival_s[-1] == pytest.approx(trace.arrival_s[-1])
 
 
 def test_own_work_that_ends_has_its_time_in_the_run() -> None:
