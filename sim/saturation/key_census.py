@@ -7,6 +7,7 @@ keys load the stations of a store is that of all of them. So it depends on neith
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,13 +19,17 @@ from models.store import Spec, compile_spec, warms
 from sim.demands.key_odds import REPEATS
 from traces.errors import InputError
 from traces.random_streams import stream_id, uniforms
+from traces.trace import Trace
 from traces.workload.generate import generate
 from traces.workload.keys import Indices, SequentialKeys, UniformKeys, ZipfKeys
+from traces.workload.workload import Workload
 
 _LEAST, _MOST = 100_000, 200_000
 """Range of the number of requests of a census, in which keys that are equally popular have equally many, or of more
 keys `REPEATS` sets one each."""
 _RECENT: Recent[tuple[Spec, float], tuple[Network, Requests]] = Recent(2)
+_TRACES: Recent[Workload, Trace] = Recent(2)
+"""Of variants of a spec with the same workload; what follows from the trace alone is kept with it."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,10 @@ class _EvenKeys:
 
     def choose(self, seed: int, count: int) -> Indices:
         """Return the keys of `count` requests, shape (count,), in random order within each part."""
-        part = np.arange(count) * REPEATS // count
-        order = np.lexsort((uniforms(seed, stream_id("key census"), 0, count), part))
-        first = np.searchsorted(part, part)
-        u = np.empty(count)
-        u[order] = (np.arange(count) - first + (part + 0.5) / REPEATS) / np.bincount(part)[part]
+        drawn, u = uniforms(seed, stream_id("key census"), 0, count), np.empty(count)
+        for part, (begin, end) in enumerate(pairwise(-(-count * k // REPEATS) for k in range(REPEATS + 1))):
+            steps = (np.arange(end - begin) + (part + 0.5) / REPEATS) / (end - begin)
+            u[begin + np.argsort(drawn[begin:end], kind="stable")] = steps
         return self.keys.quantile(u)
 
 
@@ -70,10 +74,11 @@ def census_of(spec: Spec, network: Network, end_s: float) -> Requests | None:
     if not any(isinstance(place, Member) for place in visits):
         return None
     ends = {"keys": _EvenKeys(keys), "operations": _length(keys), "duration": None, "rate": 1.0}
+    longer = workload.model_copy(update=ends)
     try:
         counted, requests = _RECENT.of(
             (spec, end_s),
-            lambda: compile_spec(spec, generate(workload.model_copy(update=ends), 0), end_s, saturated=True),
+            lambda: compile_spec(spec, _TRACES.of(longer, lambda: generate(longer, 0)), end_s, saturated=True),
         )
     except InputError:  # such as more operations than there are keys to delete
         return None
