@@ -6,7 +6,7 @@ A path leads through sections, mappings with known keys and lists, such as ``hos
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -49,7 +49,7 @@ def parts_of(spec: BaseModel, path: str) -> list[Any]:
 
 def with_part(spec: Model, path: str, value: Any) -> Model:
     """Return the spec with another value or section at an existing path; it is not checked."""
-    changed: Model = _with(spec, path.split("."), value)
+    changed: Model = _with(spec, [(path.split("."), value)])
     return changed
 
 
@@ -77,9 +77,8 @@ def value_at(spec: BaseModel, path: str, source: str = "spec") -> float:
 
 def with_values(spec: Model, values: Mapping[str, float]) -> Model:
     """Return the spec with other values at existing paths; the values are not checked (`check_value`)."""
-    for path, value in values.items():
-        spec = _with(spec, path.split("."), value)
-    return spec
+    changed: Model = _with(spec, [(path.split("."), value) for path, value in values.items()]) if values else spec
+    return changed
 
 
 def check_value(spec: BaseModel, path: str, value: float, source: str = "spec") -> None:
@@ -90,7 +89,7 @@ def check_value(spec: BaseModel, path: str, value: float, source: str = "spec") 
     """
     parts, sections = path.split("."), sections_of(spec, path)
     depth = max(k for k, section in enumerate(sections) if isinstance(section, BaseModel))
-    changed: BaseModel = _with(sections[depth], parts[depth:], value)
+    changed: BaseModel = _with(sections[depth], [(parts[depth:], value)])
     checked: Any = validated(type(changed), dict(changed), source, ".".join(parts[:depth]))
     for part in parts[depth:]:
         checked = _part(checked, part)
@@ -105,16 +104,17 @@ def _named(section: BaseModel | Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     return iter(section.items())
 
 
-def _with(section: Any, parts: Sequence[str], value: Any) -> Any:
-    if not parts:
-        return value
-    name, *rest = parts
-    changed = _with(_part(section, name), rest, value)
+def _with(section: Any, values: Iterable[tuple[Sequence[str], Any]]) -> Any:
+    """Return a section with other values at paths within it; a section with several of them is copied once."""
+    within: dict[str, list[tuple[Sequence[str], Any]]] = {}
+    for (name, *rest), value in values:
+        within.setdefault(name, []).append((rest, value))
+    changed = {name: _with(_part(section, name), of) if (last := of[-1])[0] else last[1] for name, of in within.items()}
     if isinstance(section, BaseModel):
-        return section.model_copy(update={name: changed})
+        return section.model_copy(update=changed)
     if isinstance(section, tuple):
-        return (*section[: int(name)], changed, *section[int(name) + 1 :])
-    return {**section, name: changed}
+        return tuple(changed.get(str(number), each) for number, each in enumerate(section))
+    return {**section, **changed}
 
 
 def _has(section: Any, part: str) -> bool:
