@@ -97,13 +97,34 @@ def pytest_sessionfinish() -> None:
     browser.end()
 
 
+@contextmanager
+def _few_requests() -> Iterator[None]:
+    """Loads and rates at saturation are known from fewer requests, for tests of what commands make of them.
+
+    Most of the time of a short simulation is that of its rate at saturation, and plans assess some 50 stores.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sim.capacity.health._ROWS", 1000)
+        patch.setattr("sim.saturation.enough_requests.LEAST", 1000)
+        patch.setattr("sim.saturation.key_census._LEAST", 2000)
+        patch.setattr("sim.saturation.key_census._MOST", 4000)
+        patch.setattr("sim.saturation.stable_rate._REQUESTS", 2000)
+        patch.setattr("sim.saturation.stable_rate._MOST_REQUESTS", 10_000)
+        yield
+
+
 @pytest.fixture
-def few_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loads and rates at saturation are known from fewer requests, for plans, of which most assess some 50 stores."""
-    monkeypatch.setattr("sim.capacity.health._ROWS", 1000)
-    monkeypatch.setattr("sim.saturation.enough_requests.LEAST", 1000)
-    monkeypatch.setattr("sim.saturation.stable_rate._REQUESTS", 2000)
-    monkeypatch.setattr("sim.saturation.stable_rate._MOST_REQUESTS", 10_000)
+def few_requests() -> Iterator[None]:
+    """Few requests tell loads and rates at saturation, in a test."""
+    with _few_requests():
+        yield
+
+
+@pytest.fixture(scope="module")
+def few_requests_of_module() -> Iterator[None]:
+    """The same in all tests of a file, and in its fixtures that use it."""
+    with _few_requests():
+        yield
 
 
 @dataclass

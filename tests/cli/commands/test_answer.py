@@ -20,6 +20,8 @@ from models.store import load_spec
 from sim.answer.changes import Change, Changes
 from tests.paths import EXAMPLES
 
+pytestmark = pytest.mark.usefixtures("few_requests_of_module")
+
 SPEC = """\
 store: minio
 workload: {rate: 500/s, duration: 10s, object_size: 64KiB, mix: {GET: 80, PUT: 20}}
@@ -43,7 +45,7 @@ def tailcast(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, 
 
 
 @pytest.fixture(scope="module")
-def answered(tmp_path_factory) -> tuple[list[str], dict[str, Any], str]:
+def answered(tmp_path_factory, few_requests_of_module) -> tuple[list[str], dict[str, Any], str]:
     """Return the printed lines, the JSON and the page."""
     folder = tmp_path_factory.mktemp("answer")
     (folder / "spec.yaml").write_text(SPEC)

@@ -10,6 +10,8 @@ from cli.main import main
 from tests.models.minio.test_examples import FILES, commands, values_of
 from tests.profiles import others_nightly
 
+pytestmark = pytest.mark.usefixtures("few_requests_of_module")
+
 SHORT = {
     "nvme-8x8": ("workload.operations=300",),
     "nvme-32x8": ("workload.operations=500",),

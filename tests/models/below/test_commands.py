@@ -18,6 +18,8 @@ from tests.models.test_store_seam import written
 from tests.stores import blocks, caching_proxy
 from traces.spec.spec_file import override, validated
 
+pytestmark = pytest.mark.usefixtures("few_requests_of_module")
+
 FEW = {"rate": "40/s", "operations": None, "duration": "6s", "object_size": "12MiB", "mix": {"GET": 3, "PUT": 1}}
 LAYERS = {blocks.STORE.name: {"hit_ratio": 0.2}, caching_proxy.STORE.name: {"lookup": "0.1ms"}}
 

@@ -27,6 +27,8 @@ from traces.errors import InputError
 from traces.spec.spec_file import override
 from traces.workload.generate import generate
 
+pytestmark = pytest.mark.usefixtures("few_requests_of_module")
+
 _SMALL = [
     "workload.rate=100/s",
     "workload.duration=2s",

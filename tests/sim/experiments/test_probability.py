@@ -26,6 +26,8 @@ from tests.cli.commands.test_simulate import tailcast
 from tests.specs import minio
 from traces.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("few_requests_of_module")
+
 RANGES = {"network.latency": {"low": "1ms", "high": "4ms", "source": "s"}}
 """Most of the response time of one client: twice the latency, and about 0.7 ms."""
 
