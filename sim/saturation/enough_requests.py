@@ -78,7 +78,7 @@ def _lasts_throughout(spec: Spec, trace: Trace, length_s: float) -> bool:
 
     Caches that fill, and faults that make a store work, such as by moving objects, change it in the meantime.
     """
-    faults = faults_of(spec).values()
+    faults: list[Any] = list(faults_of(spec).values())
     working = {kind.event for kind in store_of(spec).faults.values() if kind.form == "work"}
     if warms(spec) or any(fault_times(faults)) or any(fault.kind in working for fault in faults):
         return False
