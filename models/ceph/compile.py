@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -13,6 +14,7 @@ from models.ceph.cpu import at_speed
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.demands.disk_load import DiskLoad, disk_load, disk_queue
 from models.ceph.demands.index_osds import of_index
+from models.ceph.demands.pool_of_requests import pool_of_requests
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES
 from models.ceph.requests.multipart import S3Routes
 from models.ceph.requests.osd_routes import CUTS, Cut, Kind
@@ -26,7 +28,7 @@ from models.network.network import Network
 from models.shared.background import with_background
 from models.shared.caches import object_hits
 from models.shared.links import held_bytes
-from models.shared.multipart import in_parts
+from models.shared.multipart import SubRoutes, in_parts
 from models.shared.recent import Recent
 from traces.errors import InputError
 from traces.operations import DELETE, GET, OPS, PUT, rows_that
@@ -75,10 +77,11 @@ def compile(spec: CephSpec, trace: Trace, waiting: float | None = None) -> tuple
 
 
 def _network(spec: CephSpec, costs: CostFunctions, stations: Stations, kinds: Sequence[Kind]) -> Network:
-    routes = _ROUTES[spec.access.kind](spec, costs, stations, len(kinds))
-    of_requests = [routes.route(kind) for kind in kinds]
+    started, of_access = SubRoutes(len(kinds)), _ROUTES[spec.access.kind]
+    pools = [of_access(pool, costs, stations.of_pool(number), started) for number, pool in enumerate(spec.data_pools)]
+    of_requests = [pools[kind.pool].route(kind) for kind in kinds]
     return Network(
-        tuple(stations.all), (*of_requests, *routes.started.all), stations.placements, stations.groups,
+        tuple(stations.all), (*of_requests, *started.all), stations.placements, stations.groups,
         tuple(stations.scenario),
     )  # fmt: skip
 
@@ -102,22 +105,26 @@ def _kinds(spec: CephSpec, trace: Trace, costs: CostFunctions) -> tuple[list[Kin
     held = np.zeros(len(trace), bool)
     if spec.holds_small_bodies:
         held = (trace.op == GET) & (cut == 0) & (moved > 0) & (moved <= held_bytes(spec.network.mtu))
-    whole = (is_put | copies) & (cut == 0)
-    deferred[whole] = _deferred(spec, size[whole], costs)
-    forms = (trace.op.astype(np.int64), tail, cut, at_gateway, cached, deferred, shares, held)
+    pool = pool_of_requests(spec, trace)
+    for p, of_pool in enumerate(costs.of_pools):
+        whole = (is_put | copies) & (cut == 0) & (pool == p)
+        deferred[whole] = _deferred(size[whole], of_pool)
+    forms = (trace.op.astype(np.int64), tail, cut, at_gateway, cached, deferred, shares, held, pool)
     numbers = np.ravel_multi_index(forms, tuple(int(form.max(initial=0)) + 1 for form in forms))
     _, firsts, route = np.unique(numbers, return_index=True, return_inverse=True)
     kinds: list[Kind] = []
     for number, row in enumerate(firsts.tolist()):
         op, how = OPS[trace.op[row]], CUTS[cut[row]]
         mean = _object_bytes(spec, size[route == number], how)
-        chunk = spec.pools.data.chunk_bytes(round(mean))
-        number_of_late = _deferring(chunk, costs) if how and op in ("PUT", "COPY") else int(deferred[row])
+        of_pool = costs.of_pools[pool[row]]
+        chunk = of_pool.spec.pools.data.chunk_bytes(round(mean))
+        number_of_late = _deferring(chunk, of_pool) if how and op in ("PUT", "COPY") else int(deferred[row])
         late = tuple(bool(number_of_late >> group & 1) for group in range(len(costs.of_groups)))
         kinds.append(
             Kind(
                 op, late, chunk, mean / chunk if chunk else 1.0, bool(cached[row]), bool(at_gateway[row]),
                 merged if op == "PUT" else 1.0, how, int(tail[row]), bool(shares[row]), bool(held[row]),
+                int(pool[row]),
             )
         )  # fmt: skip
     return kinds, route.astype(np.int32)
@@ -171,14 +178,19 @@ def _gateway_hits(spec: CephSpec, trace: Trace) -> NDArray[np.bool_]:
     return found
 
 
-def _deferred(spec: CephSpec, object_bytes: NDArray[np.float64], costs: CostFunctions) -> NDArray[np.int64]:
+def _deferred(object_bytes: NDArray[np.float64], costs: CostFunctions) -> NDArray[np.int64]:
     """Return `_deferring` for the chunks of RADOS objects of these sizes, same shape."""
     sizes, index = np.unique(object_bytes, return_inverse=True)
-    chunks = [spec.pools.data.chunk_bytes(round(size)) for size in sizes.tolist()]
+    chunks = [costs.spec.pools.data.chunk_bytes(round(size)) for size in sizes.tolist()]
     result: NDArray[np.int64] = np.array([_deferring(chunk, costs) for chunk in chunks], np.int64)[index]
     return result
 
 
 def _deferring(chunk_bytes: int, costs: CostFunctions) -> int:
-    """Return on the OSDs of which groups of hosts a chunk is written after its commit: 1 for the first, 2, 4, …."""
-    return sum(each.is_deferred(chunk_bytes) << number for number, each in enumerate(costs.of_groups))
+    """Return on the OSDs of which groups of hosts a chunk is written after its commit: 1 for the first, 2, 4, ….
+
+    `costs`: of the data pool.
+    """
+    has_data = [math.isfinite(each.osds) for each in costs.of_groups]
+    late = [each.is_deferred(chunk_bytes) and has for each, has in zip(costs.of_groups, has_data, strict=True)]
+    return sum(is_late << number for number, is_late in enumerate(late))

@@ -12,6 +12,7 @@ from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.demands.state import FULL_FRACTIONS
 from models.ceph.faults.recovery import duration_s, rebuilding
 from models.ceph.mechanisms.crush import NO_OSD
+from models.ceph.mechanisms.redundancy import Protection
 from models.ceph.spec.object_size import first_object_bytes
 from models.ceph.spec.spec import CephSpec
 from models.durability.data_loss import fatal_sets
@@ -25,7 +26,10 @@ _SOURCE = "doc/architecture.rst; BlueStore::_kv_sync_thread, src/os/bluestore/Bl
 
 
 def durability(spec: CephSpec) -> Durability:
-    """Return how the objects of the data pool are kept."""
+    """Return how the objects of the data pool are kept; of two, the objects of the one that can lose fewer chunks."""
+    pools = spec.data_pools
+    number = min(range(len(pools)), key=lambda k: pools[k].pools.data.width - pools[k].pools.data.data_shards)
+    whole, spec = spec, pools[number]
     pool = spec.pools.data
     rows, width, domains = PlacementRows(spec), pool.width, spec.failure_domains
     osds, layout = rows.data(), spec.layout
@@ -41,14 +45,18 @@ def durability(spec: CephSpec) -> Durability:
         on_rack=None,
         hosts=spec.host_count,
         fatal=fatal_sets(spec.pools.pg_num, width, width - pool.data_shards, domains, spec.osds // domains),
-        rebuild=_rebuild(spec, rows),
+        rebuild=_rebuild(CostFunctions(whole, first_object_bytes(whole)).of_pools[number], rows),
         is_disk=_with_data(spec).device.rotational,
         reason=_REASON,
         source=_SOURCE,
-        settings=f"EC {pool.data}+{pool.parity}" if pool.is_ec else f"replica {pool.width}",
+        settings=" and ".join(_protection(each.pools.data) for each in pools),
         on_drive=_together(layout.drive_of_osd[osds]),
         weaker=index,
     )
+
+
+def _protection(pool: Protection) -> str:
+    return f"EC {pool.data}+{pool.parity}" if pool.is_ec else f"replica {pool.width}"
 
 
 def _together(places: NDArray[np.int64]) -> int:
@@ -86,18 +94,21 @@ def _first_drive(spec: CephSpec) -> frozenset[int]:
     return frozenset(np.flatnonzero(layout.drive_of_osd == drive).tolist())
 
 
-def _rebuild(spec: CephSpec, rows: PlacementRows) -> Rebuild:
-    """Return the recovery of the OSDs of a drive by all others, or on a new drive if there is no place for it."""
-    stored = spec.stored
-    costs = CostFunctions(spec, size := first_object_bytes(spec))
+def _rebuild(costs: CostFunctions, rows: PlacementRows) -> Rebuild:
+    """Return the recovery of the OSDs of a drive by all others, or on a new drive if there is no place for it.
+
+    `costs`: of the data pool.
+    """
+    spec, stored = costs.spec, costs.spec.stored
     each = costs.state_inputs.allocated_bytes_per_shard * costs.state_inputs.shards_per_object
     objects = (
         stored.objects or FULL_FRACTIONS["nearfull"] * sum(part.device.capacity * n for part, n in _drives(spec)) / each
     )
     held = spec.model_copy(update={"stored": stored.model_copy(update={"objects": objects})})
-    costs, lost = CostFunctions(held, size), _first_drive(spec)
+    costs = CostFunctions(held, costs.object_bytes, index_osds=costs.index_osds, fraction=costs.fraction)
+    lost = _first_drive(spec)
     if not (rows.data(lost) == NO_OSD).any():
-        took_s = duration_s(rebuilding(lost, held, costs, rows), held, costs)
+        took_s = duration_s(rebuilding(lost, costs), held, costs)
         return Rebuild(took_s, _OUT_S, "recovery by all OSDs during client load, after mon_osd_down_out_interval")
     pieces = objects * costs.state_inputs.shards_per_object / sum(n for _, n in _drives(spec))
     took_s = copied_s(

@@ -20,7 +20,7 @@ from traces.random_streams import stream_id, uniforms
 _MAX_SHARD_STATIONS = 8192  # with more index shards than this, none is busy, and several share a station
 
 Osds = NDArray[np.int32]
-Pool = Literal["data", "index"]
+Pool = Literal["data", "second", "index"]
 
 
 class PlacementRows:
@@ -31,12 +31,13 @@ class PlacementRows:
         count: number of rows.
     """
 
-    def __init__(self, spec: CephSpec, reshards: Sequence[Reshard] = ()):
+    def __init__(self, spec: CephSpec, reshards: Sequence[Reshard] = (), least: int = 1024):
+        """`least`: number of rows at least; tables of one network have as many."""
         self.spec, self.reshards, self.layout = spec, reshards, spec.layout
         buckets = spec.workload.total_buckets
         self.shards = min(spec.buckets.shards * buckets, _MAX_SHARD_STATIONS) if spec.access.via_gateways else 1
         most = min(max((r.new_shards for r in reshards), default=0) * buckets, _MAX_SHARD_STATIONS)
-        self.count = -(-max(spec.pools.pg_num, 1024, most) // self.shards) * self.shards
+        self.count = -(-max(spec.pools.pg_num, least, most) // self.shards) * self.shards
         self._placed, self._as_given = cache(self._place), cache(self._given)
 
     def data(self, out: frozenset[int] = frozenset()) -> Osds:
@@ -126,7 +127,7 @@ class PlacementRows:
     def _weights(self, pool: Pool) -> tuple[float, ...] | None:
         """Return the weight of each OSD with data in a pool; None: all are equal."""
         layout = self.layout
-        of_groups = layout.weights if pool == "data" else layout.index_weights
+        of_groups = layout.index_weights if pool == "index" else layout.weights
         if of_groups is None:
             return None
         return tuple(of_groups[g] for g in layout.group_of_osd[: layout.data_osds].tolist())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +44,8 @@ A batch that has data which are not deferred syncs these first (force_flush in B
 a third of the device's `flush`, which is the time of all accesses after the first.
 """
 DATA, INDEX = 0, 1
-"""The placement tables of RADOS objects and of the bucket index."""
+"""The placement tables of RADOS objects and of the bucket index; those of other data pools follow."""
+DATA_POOLS: tuple[Pool, ...] = ("data", "second")
 _GATEWAY_PARTS = ("cpu", "up", "down", "slots", "reads", "dma")
 
 Table = NDArray[np.int32]
@@ -76,22 +79,21 @@ class _Equipment:
         has_one_access: whether no part of an access overlaps with others.
         member_s: time of the kv_sync thread for each transaction of a batch.
         deferred: number of deferred writes of an OSD in progress.
-        osds: number of OSDs such as these that would have all data.
+        pgs: mean number of placement groups of an OSD.
     """
 
     depth: int
     has_one_access: bool
     member_s: float
     deferred: int
-    osds: float
+    pgs: float
 
     @staticmethod
     def of(costs: CostFunctions) -> _Equipment:
         """Return that of the OSDs with these costs."""
-        drive = costs.drive
-        return _Equipment(
-            drive.queue_depth, drive.has_one_access, costs.commit_member_s, costs.deferred_limit, costs.osds
-        )
+        drive, pools = costs.drive, costs.spec.pools
+        pgs = pools.pg_num * pools.data.width / costs.osds
+        return _Equipment(drive.queue_depth, drive.has_one_access, costs.commit_member_s, costs.deferred_limit, pgs)
 
     def commits_on_drive(self, spec: CephSpec) -> bool:
         """Whether commits and data take turns on a drive that has both, as no part of an access overlaps."""
@@ -100,7 +102,31 @@ class _Equipment:
 
     def has_pg_locks(self, spec: CephSpec) -> bool:
         """Whether operations wait for the locks of placement groups, because an OSD has few of them."""
-        return has_pg_locks(spec.pools.pg_num * spec.pools.data.width / self.osds, spec.workers.count)
+        return has_pg_locks(self.pgs, spec.workers.count)
+
+
+class _DataPool:
+    """Where the objects of a data pool are.
+
+    Attributes:
+        name: of the pool.
+        spec: the spec with this pool alone.
+        rows: of its placement table.
+        decodes: most missing chunks of an erasure code.
+        first_lock: the lock of its first placement group.
+        table: its placement table, which is made last.
+    """
+
+    table: PlacementTable
+
+    def __init__(self, name: Pool, spec: CephSpec, rows: PlacementRows, first_lock: int):
+        self.name, self.spec, self.rows, self.first_lock = name, spec, rows, first_lock
+        self.decodes = 0
+
+    @property
+    def width(self) -> int:
+        """Number of OSDs of a placement group."""
+        return self.spec.pools.data.width
 
 
 def _osd_parts(spec: CephSpec, groups: Sequence[CephSpec], has_locks: bool) -> tuple[str, ...]:
@@ -203,14 +229,13 @@ class Stations:
             turns = spec.workload.total_buckets * spec.access.log_writers
             self.logs = self._add("database logs", "database log", Discipline.POOL, turns)
         self.timeline = fault_timeline(spec, costs)
-        self.rows = PlacementRows(spec, self.timeline.reshards)
+        least = max(1024, *(pools.pg_num for pools in spec.pools.each))
+        of_pools = [PlacementRows(each, self.timeline.reshards, least) for each in spec.data_pools]
+        self.rows = of_pools[0]
         self._gates: PeeringGates | None = None
-        self.decodes = 0
         self._shards = self._add_shards()
-        self._first_lock = len(self.all)
-        if self.has_pg_locks:
-            for number in range(spec.pools.pg_num * self.width):
-                self._add(f"pg lock {number}", "pg lock", Discipline.POOL, indices=divmod(number, self.width))
+        self._pools = [self._with_locks(name, rows) for name, rows in zip(DATA_POOLS, of_pools, strict=False)]
+        self._pool = self._pools[0]
         self.scenario: list[Action] = []
         self.batches: int | None = None
         if spec.bluestore.defer_interval and spec.osd.backend == "bluestore":
@@ -245,31 +270,42 @@ class Stations:
             connections=spec.network.connections(spec.client.nic), network=spec.network,
         )  # fmt: skip
 
-    @property
-    def width(self) -> int:
-        """Number of OSDs of a placement group of the data pool."""
-        return self.spec.pools.data.width
+    def _with_locks(self, name: Pool, rows: PlacementRows) -> _DataPool:
+        """Add the locks of a data pool's placement groups, if there are any, and return the pool."""
+        pool = _DataPool(name, rows.spec, rows, len(self.all))
+        if self.has_pg_locks:
+            which = () if name == "data" else (name,)
+            for number in range(rows.spec.pools.pg_num * pool.width):
+                named = " ".join((*which, f"pg lock {number}"))
+                self._add(named, "pg lock", Discipline.POOL, indices=(*which, *divmod(number, pool.width)))
+        return pool
+
+    def of_pool(self, number: int) -> Stations:
+        """Return the same stations, for routes to this data pool."""
+        of_pool = copy(self)
+        of_pool._pool = self._pools[number]
+        return of_pool
 
     def osd(self, member: int) -> Osd:
         """Return the OSD with chunk or replica `member` of the RADOS object; member 0 is the primary."""
-        return Osd(("osd", DATA, member), self._tables[DATA])
+        return Osd(("osd", DATA, member), self._pool.table)
 
     @property
     def shard(self) -> Member | Bound:
         """The token of an object's bucket index shard."""
-        return self._tables[INDEX].at("shard")
+        return self._index.at("shard")
 
     def index_osd(self, member: int) -> Osd:
         """Return an OSD of an object's bucket index shard; member 0 is the primary."""
-        return Osd(("index osd", member), self._tables[INDEX], is_of_data=False)
+        return Osd(("index osd", member), self._index, is_of_data=False)
 
     def decoders(self) -> list[Member | Bound]:
         """Return where a read decodes, one place per missing chunk; a gate that is always open for other rows."""
-        return [self._tables[DATA].at("decoder", DATA, missing) for missing in range(self.decodes)]
+        return [self._pool.table.at("decoder", DATA, missing) for missing in range(self._pool.decodes)]
 
-    def gates(self, pool: Pool, writes: bool) -> Step:
+    def gates(self, pool: Literal["data", "index"], writes: bool) -> Step:
         """Return the gates before operations on a placement group; none if no fault shuts gates."""
-        return self._gates.passages(pool, writes) if self._gates else ()
+        return self._gates.passages(self._pool.name if pool == "data" else pool, writes) if self._gates else ()
 
     @staticmethod
     def gateway(part: str) -> Bound:
@@ -402,21 +438,22 @@ class Stations:
                     self._add(name, "index shard", Discipline.POOL, indices=(shard, number))
         return first
 
-    def _data_columns(self) -> list[Indices]:
-        osds = [name for member in range(self.width) for name in self._columns_of("osd", DATA, member)]
-        return [*osds, *(("decoder", DATA, missing) for missing in range(self.decodes))]
+    def _data_columns(self, pool: _DataPool) -> list[Indices]:
+        osds = [name for member in range(pool.width) for name in self._columns_of("osd", DATA, member)]
+        return [*osds, *(("decoder", DATA, missing) for missing in range(pool.decodes))]
 
-    def _data_block(self, epoch: Epoch) -> Table:
+    def _data_block(self, pool: _DataPool, epoch: Epoch) -> Table:
         """Return the OSDs of each row's placement group in an epoch, and where a read decodes."""
-        members = self.rows.objects(epoch)
-        found = self._in_shards(members, self.rows.groups)
+        rows = pool.rows
+        members = rows.objects(epoch)
+        found = self._in_shards(members, rows.groups)
         if self.has_pg_locks:
-            locks = self._first_lock + self.rows.groups[:, None] * self.width + np.arange(self.width)
+            locks = pool.first_lock + rows.groups[:, None] * pool.width + np.arange(pool.width)
             lock = self._names.index("lock")
             found[..., lock] = np.where(members == NO_OSD, found[..., lock], locks)
-        parts = self._by_group(found, members).reshape(self.rows.count, -1)
-        if self.decodes:
-            missing = self.rows.missing(epoch)[:, None] > np.arange(self.decodes)
+        parts = self._by_group(found, members).reshape(rows.count, -1)
+        if pool.decodes:
+            missing = rows.missing(epoch)[:, None] > np.arange(pool.decodes)
             parts = np.hstack([parts, np.where(missing, parts[:, :1], self._nowhere)])
         return parts.astype(np.int32)
 
@@ -465,7 +502,8 @@ class Stations:
         self._place(timeline.epochs)
         if timeline.reshards or timeline.outages:
             table = len(self.placements)
-            self._gates = PeeringGates(self.spec, self.rows, timeline, self._take, table, len(self.groups))
+            of_pools = {pool.name: pool.rows for pool in self._pools}
+            self._gates = PeeringGates(self.spec, of_pools, timeline, self._take, table, len(self.groups))
             self.placements += (self._gates.table,)
             self.groups += self._gates.groups
             self.scenario += self._gates.scenario
@@ -509,22 +547,32 @@ class Stations:
         """Build the placement tables, the groups that bind requests to epochs, and the actions that change these."""
         names: list[int] = []
         if maps != (Epoch(),):
-            if self.spec.pools.data.is_ec:
-                lacks = max(self.rows.missing(epoch).max() for epoch in maps)
-                self.decodes = min(int(lacks), self.width - self.spec.pools.data.data_shards)
+            for pool in self._pools:
+                if pool.spec.pools.data.is_ec:
+                    lacks = max(pool.rows.missing(epoch).max() for epoch in maps)
+                    pool.decodes = min(int(lacks), pool.width - pool.spec.pools.data.data_shards)
             names = epoch_names(self._take, len(maps), "osd map", "osd map")
         first = len(self.groups)
 
         def table(number: int, columns: list[Indices], blocks: list[Table]) -> PlacementTable:
             return PlacementTable(number, columns, blocks, names, first + number, "osd map", (number,))
 
-        self._tables = [table(DATA, self._data_columns(), [self._data_block(epoch) for epoch in maps])]
+        def of_data(number: int, pool: _DataPool) -> PlacementTable:
+            blocks = [self._data_block(pool, epoch) for epoch in maps]
+            pool.table = table(number, self._data_columns(pool), blocks)
+            return pool.table
+
+        first_pool, *others = self._pools
+        tables = [of_data(DATA, first_pool)]
         if self.spec.access.via_gateways:
             replicas = range(self.spec.index_replicas)
             osds = [name for member in replicas for name in self._columns_of("index osd", member)]
-            self._tables.append(table(INDEX, [("shard",), *osds], [self._index_block(epoch) for epoch in maps]))
-        self.placements: tuple[Table, ...] = tuple(table.stations for table in self._tables)
-        for number, each in enumerate(self._tables if names else ()):
+            self._index = table(INDEX, [("shard",), *osds], [self._index_block(epoch) for epoch in maps])
+            tables.append(self._index)
+        for pool in others:
+            tables.append(of_data(len(tables), pool))
+        self.placements: tuple[Table, ...] = tuple(each.stations for each in tables)
+        for number, each in enumerate(tables if names else ()):
             self.groups += each.groups
             self.scenario += epoch_changes(first + number, names, [epoch.at_s for epoch in maps])
 

@@ -98,6 +98,7 @@ class CostFunctions:
         osds: number of OSDs such as these that would have all data.
         index_osds: number of OSDs such as these that would have all bucket indexes and nothing else; 0: there are none.
         group: name of the group of hosts that the OSDs are on; empty: of all.
+        fraction: fraction of the cluster's objects that the data pool has.
         is_of_index: whether the OSDs have only bucket indexes.
     """
 
@@ -111,11 +112,12 @@ class CostFunctions:
         index_osds: float | None = None,
         imbalance: float | None = None,
         group: str = "",
+        fraction: float = 1.0,
         is_of_index: bool = False,
     ):
         self.spec, self.object_bytes, self.load, self.group = spec, object_bytes, load, group
         self.osds = spec.osds if osds is None else osds
-        self._imbalance = imbalance
+        self._imbalance, self.fraction = imbalance, fraction
         if index_osds is None:
             index_osds = sum(part.hosts.count * part.index_osds_per_host for part in spec.host_groups.values())
         self.index_osds, self.is_of_index = index_osds, is_of_index
@@ -127,6 +129,9 @@ class CostFunctions:
         spec = self.spec
         if not spec.hosts.groups:
             return (self,)
+        if spec.pools.second is not None:
+            of_each = zip(*(pool.of_groups for pool in self.of_pools), strict=True)
+            return tuple(next((each for each in own if math.isfinite(each.osds)), own[0]) for own in of_each)
         rows = PlacementRows(spec)
         most = most_over_mean(rows.data(), spec.layout)
         osds, index_osds = _osds_of_groups(rows.data(), spec.layout), [float(self.index_osds)] * len(spec.host_groups)
@@ -138,9 +143,23 @@ class CostFunctions:
             CostFunctions(
                 scaled(part, spec.hosts.cores.speed / part.hosts.cores.speed), self.object_bytes, self.load,
                 osds=osds[number], index_osds=index_osds[number], imbalance=most[number], group=name,
+                fraction=self.fraction,
             )
             for number, (name, part) in enumerate(spec.host_groups.items())
         )  # fmt: skip
+
+    @cached_property
+    def of_pools(self) -> tuple[CostFunctions, ...]:
+        """Those of each data pool alone; itself if there is one. Pools have no OSDs in common."""
+        second = self.spec.pools.second
+        if second is None:
+            return (self,)
+        sizes = self.object_bytes, float(second.object_size or self.object_bytes)
+        pools = zip(self.spec.data_pools, sizes, self.spec.pools.fractions, strict=True)
+        return tuple(
+            CostFunctions(pool, size, self.load, index_osds=self.index_osds, fraction=fraction)
+            for pool, size, fraction in pools
+        )
 
     @cached_property
     def fullest(self) -> CostFunctions:
@@ -176,8 +195,8 @@ class CostFunctions:
         chunks = self._chunks
         allocated = sum(n * self.bluestore.write_plan(chunk).allocated_bytes for chunk, n in chunks.items())
         return StateInputs(
-            object_bytes=self.object_bytes,
-            shards_per_object=float(chunks.total() * spec.pools.data.width),
+            object_bytes=self.object_bytes * self.fraction,
+            shards_per_object=float(chunks.total() * spec.pools.data.width) * self.fraction,
             allocated_bytes_per_shard=allocated / chunks.total(),
             alloc_unit_bytes=self.bluestore.min_alloc_bytes,
             osds=self.osds,

@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from models.ceph.demands.pool_of_requests import pool_of_requests
 from models.ceph.mechanisms.filestore import distinct
 from models.ceph.mechanisms.redundancy import RGW_OBJECT_BYTES, RGW_WINDOW_OBJECTS
 from models.ceph.spec.spec import CephSpec
@@ -52,7 +53,7 @@ class DiskLoad:
 
 def disk_queue(spec: CephSpec, trace: Trace) -> HddQueue:
     """Return the queues of the hard disks; deep ones if requests only look objects up."""
-    accesses, parts = _accesses(spec, trace), list(spec.host_groups.values())
+    accesses, parts = _accesses(spec, trace).sum(axis=0), list(spec.host_groups.values())
     # Of disks and flash in one pool, accesses wait at the disks.
     disks = [part for part in parts if part.device.rotational] or parts
     drives = sum(part.hosts.count * part.hosts.drives for part in disks)
@@ -65,29 +66,36 @@ def disk_load(spec: CephSpec, trace: Trace, waiting: float) -> DiskLoad:
 
     `waiting`: mean number of accesses at a drive that is busy.
     """
-    accesses = _accesses(spec, trace)
-    total = float(accesses.sum())
-    if not total:
+    read, written = _accesses(spec, trace).sum(axis=1).tolist()
+    if not read + written:
         return DiskLoad(waiting=waiting)
     chosen = _chosen(trace) if spec.osd.backend == "filestore" else (math.inf, 0.0)
-    written = float(_writes(spec, trace).sum())
-    return DiskLoad(written / total, waiting, *chosen)
+    return DiskLoad(written / (read + written), waiting, *chosen)
 
 
 def _accesses(spec: CephSpec, trace: Trace) -> NDArray[np.float64]:
-    """Return the number of accesses that each request makes at the same time, on different drives.
+    """Return the numbers of reads and writes of each request at the same time, on different drives, shape (2, n).
 
-    A read of a replica or a chunk, a write of each of them; a copy makes both.
+    A read of a replica or a chunk, a write of each of them; a copy makes both. Of pools on disks and on flash, those on
+    disks count.
     """
-    reads = (1 - spec.osd.cache.hit_ratio) * spec.pools.data.data_shards
-    read = np.where(np.isin(trace.op, (GET, COPY)), reads, 0.0) * _parallel(spec, trace)
-    return np.asarray(read + _writes(spec, trace))
+    pools, pool = spec.data_pools, pool_of_requests(spec, trace)
+    has_disks = [_has_disks(each) for each in pools]
+    counted = np.array(has_disks if any(has_disks) else [True] * len(pools))
+    shards, width = (
+        np.where(counted, numbers, 0)[pool]
+        for numbers in zip(*((each.pools.data.data_shards, each.pools.data.width) for each in pools), strict=True)
+    )
+    reads = np.where(np.isin(trace.op, (GET, COPY)), (1 - spec.osd.cache.hit_ratio) * shards, 0.0)
+    writes = np.where(np.isin(trace.op, (PUT, COPY)), width, 0.0)
+    return np.stack([reads, writes]) * _parallel(spec, trace)
 
 
-def _writes(spec: CephSpec, trace: Trace) -> NDArray[np.float64]:
-    """Return the number of these that are writes."""
-    each = np.where(np.isin(trace.op, (PUT, COPY)), float(spec.pools.data.width), 0.0)
-    return np.asarray(each * _parallel(spec, trace))
+def _has_disks(pool: CephSpec) -> bool:
+    """Whether OSDs of a data pool are on hard disks."""
+    weights = pool.layout.weights
+    parts = pool.host_groups.values()
+    return any(part.device.rotational and (not weights or weights[k] > 0) for k, part in enumerate(parts))
 
 
 def _chosen(trace: Trace) -> tuple[float, float]:

@@ -35,9 +35,9 @@ class StateInputs:
     """The inputs of the state other than the number of objects."""
 
     object_bytes: float
-    """mean size of an object"""
+    """mean bytes of an object of the cluster that are in the data pool"""
     shards_per_object: float
-    """replicas or chunks per object: RADOS objects x (replicas, or k + m)"""
+    """replicas or chunks of it in the pool: RADOS objects x (replicas, or k + m) x fraction of the objects there"""
     allocated_bytes_per_shard: float
     alloc_unit_bytes: int
     """min_alloc_size"""

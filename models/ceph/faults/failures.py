@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from models.ceph.cluster.placement_rows import PlacementRows
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.faults import GatewayDown, HostDown, OsdDown
 from models.ceph.faults.recovery import duration_s, failed_osds, is_backfill, missed_writes, rebuilding, returning
@@ -25,12 +24,12 @@ def _unnoticed(spec: CephSpec, event: GatewayDown) -> str:
 
 def _recovers(spec: CephSpec, event: OsdDown | HostDown) -> str:
     """Say how long the cluster rebuilds what it lost, or how long OSDs that are back recover what they missed."""
-    costs, rows, osds = CostFunctions(spec, first_object_bytes(spec)), PlacementRows(spec), failed_osds(event, spec)
+    costs, osds = CostFunctions(spec, first_object_bytes(spec)), failed_osds(event, spec)
     if event.back_at is None:
-        took_s = duration_s(rebuilding(osds, spec, costs, rows), spec, costs)
+        took_s = duration_s(rebuilding(osds, costs), spec, costs)
         return f"Rebuilding its data takes {duration_text(took_s)} from when it is marked out" if took_s else ""
     written = missed_writes(event, spec)
-    took_s = duration_s(returning(osds, written, spec, costs, rows), spec, costs) if written else 0.0
+    took_s = duration_s(returning(osds, written, costs), spec, costs) if written else 0.0
     how = "by comparing all objects (backfill)" if is_backfill(written, spec) else "by the logs of placement groups"
     return (
         f"Recovering {written:,.0f} missed writes {how} takes {duration_text(took_s)}"

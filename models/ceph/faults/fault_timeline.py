@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.ceph.cluster.placement_rows import PlacementRows
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.faults import GatewayDown, HostDown, OsdDown, ReshardEvent, SlowDrive
 from models.ceph.faults.osd_map import REPORT_S, STALL_S, Epoch, Outage, epochs_of
@@ -51,14 +50,13 @@ class FaultTimeline:
 
 def fault_timeline(spec: CephSpec, costs: CostFunctions) -> FaultTimeline:
     """Return the fault timeline of a spec."""
-    rows = PlacementRows(spec)
     outages: list[Outage] = []
     slow: list[Slowdown] = []
     rebuilding: list[Slowdown] = []
     gateways = [fault for fault in spec.faults if isinstance(fault, GatewayDown)]
     for fault in spec.faults:
         if isinstance(fault, OsdDown | HostDown):
-            outage, slowed = _outage(fault, spec, costs, rows)
+            outage, slowed = _outage(fault, spec, costs)
             outages.append(outage)
             rebuilding += slowed
         if isinstance(fault, HostDown) and spec.collocated:
@@ -107,9 +105,7 @@ def _reshards(spec: CephSpec, commit_s: float) -> tuple[Reshard, ...]:
     return tuple(result)
 
 
-def _outage(
-    fault: OsdDown | HostDown, spec: CephSpec, costs: CostFunctions, rows: PlacementRows
-) -> tuple[Outage, list[Slowdown]]:
+def _outage(fault: OsdDown | HostDown, spec: CephSpec, costs: CostFunctions) -> tuple[Outage, list[Slowdown]]:
     osds = failed_osds(fault, spec)
     back_s = fault.back_s
     silent_s = {"refused": 0.0, "heartbeat": fault.grace + REPORT_S, "stalled": STALL_S + fault.grace + REPORT_S}
@@ -121,13 +117,13 @@ def _outage(
     degraded_s, out_s, rebuilt_s = min(seen_s + fault.peering, whole_s), seen_s + fault.out_after, math.inf
     slowed: list[Slowdown] = []
     if out_s < back_s:
-        work = rebuilding(osds, spec, costs, rows)
+        work = rebuilding(osds, costs)
         took_s = duration_s(work, spec, costs)
         slowed = [(osd, start, min(end, back_s), speed) for osd, start, end, speed in slowdowns(work, out_s, took_s)]
         rebuilt_s = out_s + took_s if out_s + took_s < back_s else math.inf
     written = missed_writes(fault, spec) if detected else 0.0
     if written:
-        work = returning(osds, written, spec, costs, rows)
+        work = returning(osds, written, costs)
         slowed += slowdowns(work, whole_s, duration_s(work, spec, costs))
     return Outage(osds, fault.at, seen_s, degraded_s, out_s, rebuilt_s, back_s, whole_s), slowed
 

@@ -9,7 +9,7 @@ passed the gate when an OSD fails is not affected, and neither is a LIST.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class PeeringGates:
     def __init__(
         self,
         spec: CephSpec,
-        rows: PlacementRows,
+        pools: Mapping[Pool, PlacementRows],
         timeline: FaultTimeline,
         add: Callable[[Station], int],
         table: int,
@@ -53,9 +53,11 @@ class PeeringGates:
         """Add the gates.
 
         Args:
+            pools: the rows of each data pool, first those that have the index, too; all have as many.
             add: adds a station to the network and returns its index.
             table, group: indices of the placement table of the gates, and of the reshard group.
         """
+        rows = next(iter(pools.values()))
         self.spec, self.rows, self.timeline, self._add, self._table = spec, rows, timeline, add, table
         self.groups: tuple[Group, ...] = ()
         self.scenario: list[Action] = []
@@ -68,7 +70,9 @@ class PeeringGates:
             self._add_reshards(group)
         dead = [self._outage_gates(number, outage) for number, outage in enumerate(timeline.outages)]
         if dead:
-            self._add_pool("data", [rows.objects(epoch) for epoch in timeline.epochs], spec.pools.data, dead)
+            for pool, of_pool in pools.items():
+                members = [of_pool.objects(epoch) for epoch in timeline.epochs]
+                self._add_pool(pool, members, of_pool.spec.pools.data, dead)
             replicas = Protection(replicas=spec.index_replicas)
             self._add_pool("index", [rows.index(epoch) for epoch in timeline.epochs], replicas, dead)
         self.table = np.stack(self._columns, axis=1)
@@ -135,7 +139,7 @@ class PeeringGates:
             if number + 1 == len(maps):
                 raise InputError(
                     f"faults: from {epoch.at_s:g} s on placement groups have fewer than {least} OSDs up (min_size of "
-                    f"the {'index' if pool == 'index' else 'data'} pool), so their requests would wait forever; give "
+                    f"the {pool} pool), so their requests would wait forever; give "
                     "back_at, or fewer failures"
                 )
             if number not in self._inactive:

@@ -7,6 +7,7 @@ index pool are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,32 +61,50 @@ def missed_writes(fault: OsdDown | HostDown, spec: CephSpec) -> float:
 
 def is_backfill(written: float, spec: CephSpec) -> bool:
     """Return whether placement groups are backfilled: more objects were written than their logs have entries."""
-    pools = spec.pools
-    per_osd = max(1.0, pools.pg_num * pools.data.width / spec.osds)
-    return written / pools.pg_num > min(max(_LOG_ENTRIES / per_osd, _LEAST_ENTRIES), _MOST_ENTRIES)
+    return any(
+        _outgrows_log(written * fraction, pools.pg_num, pools.pg_num * pools.data.width / spec.osds)
+        for pools, fraction in zip(spec.pools.each, spec.pools.fractions, strict=True)
+    )
 
 
-def rebuilding(lost: frozenset[int], spec: CephSpec, costs: CostFunctions, rows: PlacementRows) -> RecoveryWork:
+def _outgrows_log(written: float, groups: int, per_osd: float) -> bool:
+    return written / groups > min(max(_LOG_ENTRIES / max(1.0, per_osd), _LEAST_ENTRIES), _MOST_ENTRIES)
+
+
+def rebuilding(lost: frozenset[int], costs: CostFunctions) -> RecoveryWork:
     """Return the work of rebuilding all chunks of lost OSDs on others."""
-    groups = rows.data()
+    return _of_pools(costs, partial(_rebuilding, lost))
+
+
+def _of_pools(costs: CostFunctions, work: Callable[[CostFunctions, PlacementRows], RecoveryWork]) -> RecoveryWork:
+    """Return the work in all data pools."""
+    drive_s, moved = zip(*(work(pool, PlacementRows(pool.spec)) for pool in costs.of_pools), strict=True)
+    return np.sum(drive_s, axis=0), np.sum(moved, axis=0)
+
+
+def _rebuilding(lost: frozenset[int], costs: CostFunctions, rows: PlacementRows) -> RecoveryWork:
+    spec, groups = costs.spec, rows.data()
     chunks = spec.stored.objects * _chunks_per_object(spec, costs) / len(groups)
     return rebuilding_s(groups, rows.data(lost), lost, spec.pools.data, chunks, _access_s(costs))
 
 
-def returning(
-    back: frozenset[int], written: float, spec: CephSpec, costs: CostFunctions, rows: PlacementRows
-) -> RecoveryWork:
+def returning(back: frozenset[int], written: float, costs: CostFunctions) -> RecoveryWork:
     """Return the work for OSDs that are back after `written` objects of the cluster were written.
 
     The chunks that they miss are read from the others and written. Backfill also compares all objects of the placement
     groups, which takes a lookup on each of their OSDs (assumed).
     """
-    groups, protection = rows.data(), spec.pools.data
+    return _of_pools(costs, partial(_returning, back, written))
+
+
+def _returning(back: frozenset[int], written: float, costs: CostFunctions, rows: PlacementRows) -> RecoveryWork:
+    spec, groups = costs.spec, rows.data()
+    protection = spec.pools.data
     if spec.access.overwrites and spec.stored.objects:
         written = min(written, spec.stored.objects)
     chunks = written * _chunks_per_object(spec, costs) / len(groups)
     drive_s, moved = rebuilding_s(groups, groups, back, protection, chunks, _access_s(costs))
-    if is_backfill(written, spec):
+    if is_backfill(written * costs.fraction, spec):
         with_missing = groups[np.isin(groups, list(back)).any(axis=1)]
         compared = np.bincount(with_missing[with_missing != NO_OSD], minlength=spec.osds)
         stored = spec.stored.objects * _chunks_per_object(spec, costs) / len(groups)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
 
-from models.ceph.cluster.placement_rows import Pool
 from models.ceph.cluster.stations import Osd, Stations
 from models.ceph.demands.cost_functions import CostFunctions, DeviceAccess, of_size
 from models.ceph.requests.by_group import OsdGroups
@@ -58,6 +57,7 @@ class Kind:
         tail: number of stripes after the head that a DELETE removes.
         shares: whether a COPY refers to the stripes of its source after the head.
         held: whether the body of the response waits until the client has acknowledged its headers.
+        pool: number of the data pool.
     """
 
     op: Op
@@ -71,6 +71,7 @@ class Kind:
     tail: int = 0
     shares: bool = False
     held: bool = False
+    pool: int = 0
 
     @property
     def object_bytes(self) -> float:
@@ -88,6 +89,7 @@ class Kind:
             "cached" * self.cached,
             "cached at gateway" * self.at_gateway,
             "held until acknowledged" * self.held,
+            "second pool" * self.pool,
         )
 
     @property
@@ -142,7 +144,7 @@ class OsdRoutes:
         used = self.groups.each(osd, lambda at, costs: visit(at.cpu, demand(costs), ties=ties))
         return hold(osd.cores, used) if self.spec.osds_share_cores else used
 
-    def _go(self, pool: Pool, writes: bool = False) -> Step:
+    def _go(self, pool: Literal["data", "index"], writes: bool = False) -> Step:
         """The gates before the primary of a placement group, and the way to it."""
         return self.at.gates(pool, writes) + self.hop
 

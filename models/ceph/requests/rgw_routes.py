@@ -44,10 +44,9 @@ class Routes(OsdRoutes):
         started: the routes of sub-requests, which follow those of requests.
     """
 
-    def __init__(self, spec: CephSpec, costs: CostFunctions, stations: Stations, first: int):
-        """`first`: index of the first route of sub-requests."""
+    def __init__(self, spec: CephSpec, costs: CostFunctions, stations: Stations, started: SubRoutes):
         super().__init__(spec, costs, stations)
-        self.started = SubRoutes(first)
+        self.started = started
 
     def route(self, kind: Kind) -> Route:
         """Return the route of one kind of request."""

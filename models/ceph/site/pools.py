@@ -46,6 +46,9 @@ def pool_facts(pools: Sequence[Mapping[str, Any]], profiles: Mapping[str, Mappin
         raise ValueError("it has no pool for data")
     facts: Facts = {"placement-groups": int(data["pg_num"])}
     notes = [f"the data are in the pool {data['pool_name']}"]
+    others = [str(pool["pool_name"]) for pool in pools if pool is not data and "data" in str(pool["pool_name"])]
+    if others:
+        notes.append(f"left out: {', '.join(others)}; pools.second is a data pool on another device class")
     size = int(data["size"])
     if int(data.get("type", _REPLICATED)) == _ERASURE or data.get("erasure_code_profile"):
         profile = profiles.get(str(data.get("erasure_code_profile")), {})

@@ -24,6 +24,34 @@ Numbers = Annotated[tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ..
 """A number of each OSD."""
 
 
+class SecondPool(Strict):
+    """A second data pool, on OSDs of another device class: that of another bucket placement or storage class."""
+
+    data: Annotated[
+        ProtectionField, Basis("Ceph's default: osd_pool_default_size, src/common/options/global.yaml.in")
+    ] = Field("replica 3", validate_default=True, description="Protection of its data, as of the first pool.")
+    pg_num: Annotated[int, Basis("assumed: enough to load some dozens of OSDs evenly", 8, 65536)] = Field(
+        256, ge=1, le=1 << 18, description="Number of its placement groups."
+    )
+    device_class: DeviceClass = Field(
+        description="Device class of its OSDs; the first pool is on another one, its `device_class`."
+    )
+    objects: Annotated[Fraction, Basis("assumed: half of them", 0.01, 0.99)] = Field(
+        0.5,
+        gt=0,
+        lt=1,
+        description="Fraction of the objects that are in it: of the stored ones, and of those that are requested.",
+    )
+    object_size: Annotated[Bytes, Field(gt=0)] | None = Field(
+        None, description="Mean size of the stored objects in it; absent: as in the first pool."
+    )
+    groups: tuple[str, ...] = Field(
+        (),
+        description="Groups of clients (`workload.groups`) that request the objects in it and no others; empty: the "
+        "names of the objects decide.",
+    )
+
+
 class Pools(Strict):
     """The pools of data and bucket indexes."""
 
@@ -89,6 +117,23 @@ class Pools(Strict):
         description="Whether reads and writes of an erasure-coded pool access only the chunks that they reach, and "
         "writes update parity (allow_ec_optimizations, since Tentacle).",
     )
+    second: SecondPool | None = Field(
+        None, description="Pool for data on another device class, besides this one; absent: this one has all objects."
+    )
+
+    @property
+    def each(self) -> tuple[Pools, ...]:
+        """The pools as if each were the only one for data; itself if there is one."""
+        if self.second is None:
+            return (self,)
+        own = {name: getattr(self.second, name) for name in ("data", "pg_num", "device_class")}
+        given = {"osd_pgs": (), "osd_primaries": (), "second": None}
+        return self.model_copy(update={"second": None}), self.model_copy(update={**given, **own})
+
+    @property
+    def fractions(self) -> tuple[float, ...]:
+        """Fraction of the objects in each of them."""
+        return (1.0,) if self.second is None else (1 - self.second.objects, self.second.objects)
 
 
 class Buckets(Strict):

@@ -16,7 +16,7 @@ from models.ceph.mechanisms.releases import Release, since
 from models.ceph.mechanisms.rocksdb import RocksDb
 from models.ceph.spec.access import S3, AccessPath
 from models.ceph.spec.host_groups import HostCores, HostGroup, Layout, class_of, crush_weight
-from models.ceph.spec.placement_checks import check_classes, check_numbers
+from models.ceph.spec.placement_checks import check_classes, check_numbers, check_second
 from models.ceph.spec.pools import Buckets, Holdings, Pools
 from models.ceph.spec.sections import (
     ASSUMED_NVME,
@@ -123,6 +123,13 @@ class CephSpec(StoreSpec):
             "index": index,
         }
         return self.model_copy(update=changed)
+
+    @property
+    def data_pools(self) -> tuple[CephSpec, ...]:
+        """The spec with each of its data pools alone; itself if there is one."""
+        return tuple(
+            self if each is self.pools else self.model_copy(update={"pools": each}) for each in self.pools.each
+        )
 
     @property
     def layout(self) -> Layout:
@@ -340,10 +347,13 @@ class CephSpec(StoreSpec):
             )
         if self.index is not None and not self.access.via_gateways:
             raise ValueError(f"index: requires access s3; it is {self.access.kind}, which has no bucket index")
-        pools = (
+        pools = [
             ("data", self.pools.data.width, self.failure_domains),
             ("index_replicas", self.index_replicas, self.index_domains),
-        )
+        ]
+        if self.pools.second is not None:
+            check_second(self.pools.second, self.pools, tuple(self.workload.groups or ()), self.osd.backend)
+            pools.append(("second.data", self.pools.second.data.width, self.data_pools[1].failure_domains))
         for name, width, domains in pools:
             if width > domains:
                 raise ValueError(
@@ -383,7 +393,7 @@ class CephSpec(StoreSpec):
             raise ValueError(f"prices.groups.{absent[0]}: there is no such group of hosts; allowed are {allowed}")
         if not self.hosts.groups:
             return
-        if not any(self.layout.weights or ()):
+        if not all(any(pool.layout.weights or ()) for pool in self.data_pools):
             raise ValueError("hosts.groups: no OSD has a weight; give one a weight and a reweight above 0")
         if not (self.collocated or self.client.on_storage_hosts):
             return

@@ -18,6 +18,7 @@ CLAIMS = (SITES / "rook-claims.yaml").read_text()
 CEPHADM = (SITES / "cephadm.yaml").read_text()
 INVENTORY = (SITES / "ceph-ansible.ini").read_text()
 POOLS = (SITES / "pool-ls-detail.txt").read_text()
+COLD = f"{POOLS}pool 12 'default.rgw.cold.data' replicated size 3 min_size 2 crush_rule 4 pg_num 256 pgp_num 256\n"
 CONFIG = (SITES / "config-dump.txt").read_text()
 TENANT = (SITES / "tenant.yaml").read_text()
 CHART = (SITES / "tenant-chart.yaml").read_text()
@@ -102,6 +103,8 @@ SMALL = '{"bytes_written": 12288000, "blocksize": 4096, "elapsed_sec": 5, "bytes
         ("ceph", ANSIBLE, "variables of ceph-ansible", {"drives": 2, "db": "nvme", "db-drives": 1}, ""),
         ("ceph", POOLS, "ceph osd pool ls detail",
          {"protection": "ec 8+3", "placement-groups": 2048, "index-replicas": 3}, ""),
+        ("ceph", COLD, "ceph osd pool ls detail", {"protection": "ec 8+3", "placement-groups": 2048},
+         "left out: default.rgw.cold.data; pools.second is a data pool on another device class"),
         ("ceph", CONFIG, "ceph config dump", {"memory": "8GiB", "osd-shards": 16, "balancer": False}, ""),
         ("ceph", CONF, "ceph.conf", {"memory": "6GiB", "frontend": "beast", "tcp-nodelay": True}, ""),
         ("ceph", VERSIONS, "ceph versions", {"release": "reef"},
