@@ -1,18 +1,20 @@
-"""Estimates the model discrepancy from published figures that were not used in a fit.
+"""Estimates the model discrepancy of each kind of figure from published figures that were not used in a fit.
 
     python benchmarks/published/discrepancy.py [--level F]
 
-`discrepancy.csv` has these figures with the bands of the ranges of values alone: a scoreboard that was made with the
-deviations of `sim.experiments.discrepancy` at 0. A band of a fraction F contains F of the figures, each case counting
-equally, if its width is that of two independent deviations: that of the values, and a normal one of the logarithm with
-the standard deviation that is printed. Each case is then left out, and its figures counted in bands with the estimate
-of the other cases.
+`discrepancy.csv` has these figures of the scoreboard, with the bands of the ranges of values alone: the deviations with
+which the scoreboard was made are taken from the widths of its bands as independent ones. A figure that was rounded is
+inside a band that reaches what it may have been.
+
+A band of a fraction F contains F of the figures if its width is that of two independent deviations: that of the values,
+and a normal one of the logarithm, whose standard deviation is printed. Then each table of a case is left out, and its
+figures counted in bands with the estimate of all others; and each whole case. A binomial test says whether as many are
+inside as the bands claim. Rows of a case are not independent, so its p-values are too small rather than too large.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,19 +24,37 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from scipy.special import ndtri
+from scipy.stats import binomtest
 
-from sim.experiments.discrepancy import LEVEL, TAIL
+from sim.experiments.discrepancy import DISCREPANCY
 
 Floats = NDArray[np.float64]
+Names = NDArray[np.str_]
 
 DATA = Path(__file__).with_suffix(".csv")
 LARGEST, STEP = 1.5, 0.005  # of the standard deviations that are tried
+KINDS = {
+    "throughput of closed loops": ("throughput_", DISCREPANCY.rate),
+    "duration": ("duration_s", DISCREPANCY.duration),
+    "mean": ("latency_mean", DISCREPANCY.mean),
+    **{
+        name: (f"latency_{name}_", DISCREPANCY.of_quantile(q))
+        for name, q in (("min", 0.0), ("p25", 0.25), ("p50", 0.5))
+    },
+    **{name: (f"latency_{name}_", DISCREPANCY.of_quantile(q)) for name, q in (("p75", 0.75), ("p90", 0.9))},
+    **{name: (f"latency_{name}_ms", DISCREPANCY.of_quantile(q)) for name, q in (("p99", 0.99), ("max", 1.0))},
+}
+"""Kinds of figures: how their names begin, and the deviation in use."""
 
 
 class Rows(NamedTuple):
-    """Figures of one kind: their cases, and as logarithms of the ratio to the forecast the figures and band ends."""
+    """Figures of one kind: their cases and tables, and as logarithms of the ratio to the forecast figure and band ends.
 
-    case: NDArray[np.str_]
+    The figure is that nearest to the forecast among those that are rounded to the published one.
+    """
+
+    case: Names
+    table: Names
     measured: Floats
     low: Floats
     high: Floats
@@ -43,26 +63,38 @@ class Rows(NamedTuple):
         """Return some of the rows."""
         return Rows(*(column[mine] for column in self))
 
-    def covered(self, deviation: float, level: float) -> float:
-        """Return the fraction of figures in bands with a deviation, the mean over the cases."""
+    def inside(self, deviation: float, level: float) -> int:
+        """Return the number of figures in bands with a deviation."""
         z = float(ndtri((1 + level) / 2))
         width = np.where(self.measured > 0, self.high, -self.low)
-        inside = np.abs(self.measured) <= np.hypot(width, z * deviation) + 1e-12
-        return float(np.mean([inside[self.case == case].mean() for case in np.unique(self.case)]))
+        return int((np.abs(self.measured) <= np.hypot(width, z * deviation) + 1e-12).sum())
 
-    def estimate(self, level: float, known: float = 0.0) -> float:
-        """Return the least standard deviation, in addition to a known one, with which bands contain enough figures."""
+    def estimate(self, level: float) -> float:
+        """Return the least standard deviation with which bands contain enough figures."""
         tried = np.arange(0, LARGEST, STEP)
-        return float(
-            next((each for each in tried if self.covered(float(np.hypot(each, known)), level) >= level), np.nan)
+        return float(next((each for each in tried if self.inside(each, level) >= level * len(self.case)), LARGEST))
+
+    def left_out(self, parts: Names, level: float) -> int:
+        """Return the number of figures in bands with the estimate of the rows of other parts."""
+        return sum(
+            self.of(parts == part).inside(self.of(parts != part).estimate(level), level) for part in np.unique(parts)
         )
 
+    def width(self, deviation: float, level: float) -> float:
+        """Return the median over the bands of their half-width: the logarithm of high over low, halved."""
+        z = float(ndtri((1 + level) / 2))
+        return float(np.median((np.hypot(self.high, z * deviation) + np.hypot(self.low, z * deviation)) / 2))
 
-def rows_of(table: pl.DataFrame, figures: Sequence[str]) -> Rows:
-    """Return the rows of figures whose names begin with one of these."""
-    mine = table.filter(pl.any_horizontal(pl.col("figure").str.starts_with(figure) for figure in figures))
-    ratio = [np.log(mine[name].to_numpy() / mine["predicted"].to_numpy()) for name in ("measured", "low", "high")]
-    return Rows(mine["case"].to_numpy(), ratio[0], np.minimum(ratio[1], 0), np.maximum(ratio[2], 0))
+
+def rows_of(table: pl.DataFrame, begin: str) -> Rows:
+    """Return the rows of figures whose names begin like this."""
+    mine = table.filter(pl.col("figure").str.starts_with(begin))
+    measured, predicted = mine["measured"].to_numpy(), mine["predicted"].to_numpy()
+    half = mine["resolution"].fill_null(0.0).to_numpy() / 2
+    nearest = np.clip(predicted, measured - half, measured + half)
+    low, high = (np.log(mine[name].to_numpy() / predicted) for name in ("low", "high"))
+    names = mine["case"].to_numpy(), (mine["case"] + "/" + mine["table"]).to_numpy()
+    return Rows(*names, np.log(nearest / predicted), np.minimum(low, 0), np.maximum(high, 0))
 
 
 def main() -> None:
@@ -71,34 +103,31 @@ def main() -> None:
     parser.add_argument("--level", type=float, default=0.8, help="fraction that a band contains (default: 0.8)")
     level = parser.parse_args().level
     table = pl.read_csv(DATA)
-    kinds = {
-        "latencies: mean, median": (rows_of(table, ("latency_mean", "latency_p50")), 0.0, LEVEL),
-        "throughput of closed loops": (rows_of(table, ("throughput",)), 0.0, LEVEL),
-        "p90": (rows_of(table, ("latency_p90",)), LEVEL, TAIL / 2),
-        "p99": (rows_of(table, ("latency_p99_ms",)), LEVEL, TAIL),
-    }
     shown = Table(title=f"Deviation with which {level:.0%} bands contain {level:.0%} of the figures")
-    for name in ("figures", "rows", "cases", "covered by values alone", "estimate", "in use", "covered", "left out"):
+    columns = (
+        "figures", "rows", "cases", "by values alone", "estimate", "in use", "inside", "half-width",
+        "tables left out", "p", "cases left out", "p",
+    )  # fmt: skip
+    for name in columns:
         shown.add_column(name, justify="left" if name == "figures" else "right")
-    for name, (rows, known, used) in kinds.items():
-        cases = np.unique(rows.case)
-        left_out = [
-            rows.of(rows.case == case).covered(
-                float(np.hypot(rows.of(rows.case != case).estimate(level, known), known)), level
-            )
-            for case in cases
-        ]
+    for name, (begin, used) in KINDS.items():
+        rows = rows_of(table, begin)
+        count = len(rows.case)
+        left_out = [rows.left_out(parts, level) for parts in (rows.table, rows.case)]
+        tested = [[str(found), f"{binomtest(found, count, level).pvalue:.3f}"] for found in left_out]
         shown.add_row(
             name,
-            str(len(rows.case)),
-            str(len(cases)),
-            f"{rows.covered(0.0, level):.0%}",
-            f"{rows.estimate(level, known):.3f}",
+            str(count),
+            str(len(np.unique(rows.case))),
+            str(rows.inside(0.0, level)),
+            f"{rows.estimate(level):.3f}",
             f"{used:.3f}",
-            f"{rows.covered(float(np.hypot(known, used)), level):.0%}",
-            f"{np.mean(left_out):.0%}",
+            str(rows.inside(used, level)),
+            f"{rows.width(used, level):.3f}",
+            *tested[0],
+            *tested[1],
         )
-    Console(width=140).print(shown)
+    Console(width=150).print(shown)
 
 
 if __name__ == "__main__":

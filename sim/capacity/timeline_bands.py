@@ -122,5 +122,5 @@ def _figure(state: State, op: str, name: str) -> float:
 
 def _factor(deviation: Deviation, name: str, is_closed: bool) -> float:
     if name == "throughput_ops":
-        return 1 / deviation.level if is_closed else 1.0
-    return deviation.factor(QUANTILES.get(name, 0.0))
+        return deviation.rate if is_closed else 1.0
+    return deviation.quantile(QUANTILES[name]) if name in QUANTILES else deviation.mean

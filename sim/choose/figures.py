@@ -108,7 +108,7 @@ def deviating(figures: Figures, deviation: Deviation) -> Figures:
     """Return the figures of a draw with the deviation of its model: latencies, and the greatest rate inversely."""
     return replace(
         figures,
-        most_ops=figures.most_ops / deviation.level,
+        most_ops=figures.most_ops * deviation.rate,
         healthy=_deviating(figures.healthy, deviation),
         failing={kind: _deviating(each, deviation) for kind, each in figures.failing.items()},
     )
@@ -116,7 +116,7 @@ def deviating(figures: Figures, deviation: Deviation) -> Figures:
 
 def _deviating(situation: Situation, deviation: Deviation) -> Situation:
     ops = {
-        op: replace(each, p50_s=each.p50_s * deviation.factor(0.5), p99_s=each.p99_s * deviation.factor(0.99))
+        op: replace(each, p50_s=each.p50_s * deviation.quantile(0.5), p99_s=each.p99_s * deviation.quantile(0.99))
         for op, each in situation.ops.items()
     }
     return replace(situation, ops=ops)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sim.experiments.discrepancy import Deviation, deviations
-from validate.reference.figures import of_rate, quantile_of
+from validate.reference.figures import is_mean, of_rate, quantile_of
 from validate.reference.rows import DURATION
 
 
@@ -27,7 +27,9 @@ def with_deviations(name: str, values: Sequence[float], is_closed: bool, seed: i
 def _factor(name: str, deviation: Deviation, is_closed: bool) -> float:
     quantile = quantile_of(name)
     if quantile is not None:
-        return deviation.factor(quantile)
+        return deviation.quantile(quantile)
+    if is_mean(name):
+        return deviation.mean
     if not is_closed:
         return 1.0
-    return 1 / deviation.level if of_rate(name) else deviation.level if name == DURATION else 1.0
+    return deviation.rate if of_rate(name) else deviation.duration if name == DURATION else 1.0

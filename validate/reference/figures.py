@@ -141,12 +141,26 @@ def is_tail(name: str) -> bool:
 
 
 def quantile_of(name: str) -> float | None:
-    """Return the quantile of a latency, of clients or of the server: 0 of the mean and minimum; None: it is none."""
+    """Return the quantile of a latency, of clients or of the server, 0 of the minimum; None: it is none."""
+    if is_mean(name):
+        return None
     if latency := _LATENCY.fullmatch(name):
         percent, _, largest, _, _ = latency.groups()
         return 1.0 if largest else _quantile(percent)
     server = _SERVER.fullmatch(name)
     return None if server is None else _quantile(server[2])
+
+
+def is_mean(name: str) -> bool:
+    """Whether a figure is a mean latency, of clients or of the server."""
+    latency, server = _LATENCY.fullmatch(name), _SERVER.fullmatch(name)
+    return bool((latency and latency[4]) or (server and server[3]))
+
+
+def latency_per_s(name: str) -> float:
+    """Return the number of units of a latency in a second; 0: the figure is no latency of clients."""
+    latency = _LATENCY.fullmatch(name)
+    return _PER_S[latency[5]] if latency else 0.0
 
 
 def of_rate(name: str) -> bool:

@@ -295,7 +295,7 @@ def _row_forecast(row: Row, figures: _Figures, level: float | None) -> RowForeca
         for name, factor in doubling.items():
             low, high = band[name]
             band[name] = low, high * further_growth(factor, row.measured.get(DURATION, row.measured_s), simulated_s)
-        covered = {name: band[name][0] <= value <= band[name][1] for name, value in row.measured.items()}
+        covered = {name: is_inside(value, band[name], row.resolution(name)) for name, value in row.measured.items()}
     return RowForecast(
         table=row.table,
         op=row.op,
@@ -314,6 +314,14 @@ def _row_forecast(row: Row, figures: _Figures, level: float | None) -> RowForeca
         band=band,
         covered=covered,
     )
+
+
+def is_inside(measured: float, band: tuple[float, float], resolution: float = 0.0) -> bool:
+    """Whether a band has a value that is rounded to the measured one.
+
+    `resolution`: distance of rounded values; 0: it is not rounded.
+    """
+    return band[0] - resolution / 2 <= measured <= band[1] + resolution / 2
 
 
 def further_growth(doubling: float, measured_s: float | None, simulated_s: float | None) -> float:

@@ -1,9 +1,9 @@
 """Published tables as CSV files: the settings of each row as values of a spec, and its figures.
 
-A column is one of `table`, `op`, `remark`, `used_in_fit` and `measured_s`, a figure (`validate.reference.figures`), or
-else the path of a value in the spec. A name of a figure with `_sd` is its standard deviation, in the same unit. An
-empty cell sets nothing, or is a figure that was not published. Without a column `op`, the operation is the only one of
-the row's workload.
+A column is one of `table`, `op`, `remark`, `used_in_fit`, `measured_s` and `resolution_ms`, a figure
+(`validate.reference.figures`), or else the path of a value in the spec. `resolution_ms` is to what latencies are
+rounded. A name of a figure with `_sd` is its standard deviation, in the same unit. An empty cell sets nothing, or is a
+figure that was not published. Without a column `op`, the operation is the only one of the row's workload.
 
 A table of results that an import wrote (`traces.results`) stands for such a table.
 """
@@ -24,12 +24,12 @@ from traces.results.reference import reference_rows
 from traces.results.registry import is_table, read_table
 from traces.spec.spec_file import override
 from traces.spec.suggestions import did_you_mean, no_such_file
-from validate.reference.figures import ALL, figure_names, is_figure
+from validate.reference.figures import ALL, figure_names, is_figure, latency_per_s
 
 DURATION = "duration_s"
 """The only figure that is evaluated if a row has it, because the others follow from it."""
 
-_ABOUT = ("table", "op", "remark", "used_in_fit", "measured_s")
+_ABOUT = ("table", "op", "remark", "used_in_fit", "measured_s", "resolution_ms")
 _OPERATIONS = "workload.operations"
 _DEVIATION = "_sd"
 _USED = ("yes", "no", "unseen", "")
@@ -50,6 +50,7 @@ class Row:
         unseen: whether the model has not changed since its prediction was first compared with the row.
         measured_s: how long the measurement lasted; None: not published.
         deviations: standard deviations of figures, by their names, as far as they are known.
+        resolution_s: to which latencies are rounded; 0: they are not, or this is not known.
     """
 
     table: str
@@ -62,11 +63,16 @@ class Row:
     unseen: bool = False
     measured_s: float | None = None
     deviations: Mapping[str, float] = field(default_factory=dict)
+    resolution_s: float = 0.0
 
     @property
     def assignments(self) -> tuple[str, ...]:
         """The settings in the form of `traces.spec.spec_file.override`."""
         return tuple(f"{path}={value}" for path, value in self.settings.items())
+
+    def resolution(self, figure: str) -> float:
+        """Return to what a figure is rounded, in its unit; 0: it is not, or this is not known."""
+        return self.resolution_s * latency_per_s(figure)
 
     @property
     def evaluated(self) -> tuple[str, ...]:
@@ -170,7 +176,7 @@ def _row(cells: Mapping[str | None, Any], where: str, line: int) -> Row:
     }
     known = {*measured, *(f"{figure}{_DEVIATION}" for figure in deviations)}
     settings = {name: text for name, text in rest.items() if name not in known}
-    lasted = given.get("measured_s", "")
+    lasted, resolution = (given.get(name, "") for name in ("measured_s", "resolution_ms"))
     return Row(
         given.get("table", ""),
         given.get("op", ""),
@@ -182,6 +188,7 @@ def _row(cells: Mapping[str | None, Any], where: str, line: int) -> Row:
         used == "unseen",
         _number(lasted, f"{where}: measured_s") if lasted else None,
         deviations,
+        _number(resolution, f"{where}: resolution_ms") / 1e3 if resolution else 0.0,
     )
 
 

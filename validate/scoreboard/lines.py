@@ -12,7 +12,7 @@ from typing import Any
 from traces.errors import InputError
 from traces.spec.suggestions import no_such_file
 from traces.tables import atomic_file
-from validate.reference.forecast import LEAST
+from validate.reference.forecast import LEAST, is_inside
 
 FITTED, KNOWN, UNSEEN = "fitted", "known", "unseen"
 """What the model knew of a figure: values were fitted to it; it was known when the model changed; neither."""
@@ -42,6 +42,7 @@ class Line:
         doubling: factor by which the prediction grows from the first half of the simulation to all of it.
         model: version and commit of the model.
         seed: of the simulations.
+        resolution: to what the measured figure is rounded, in its unit; None: it is not, or this is not known.
     """
 
     case: str
@@ -62,6 +63,7 @@ class Line:
     doubling: float | None = None
     model: str = ""
     seed: int = 0
+    resolution: float | None = None
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -81,7 +83,9 @@ class Line:
     @property
     def covered(self) -> bool | None:
         """Whether the band contains the measured figure; None: there is no band."""
-        return None if self.low is None or self.high is None else self.low <= self.measured <= self.high
+        if self.low is None or self.high is None:
+            return None
+        return is_inside(self.measured, (self.low, self.high), self.resolution or 0.0)
 
     @property
     def cut(self) -> str:
@@ -101,7 +105,7 @@ def error_of(predicted: float, measured: float) -> float:
 
 
 _NUMBERS = ("measured", "predicted", "noise", "low", "high", "bounds", "mva", "line", "measured_s", "simulated_s")
-_FLOATS = (*_NUMBERS, "doubling")
+_FLOATS = (*_NUMBERS, "doubling", "resolution")
 _COLUMNS = tuple(field.name for field in fields(Line))
 
 

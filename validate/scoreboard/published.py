@@ -111,6 +111,7 @@ def _row_line(
         row.measured.get(DURATION, row.measured_s),
         found.simulated_s,
         found.doubling.get(figure),
+        resolution=row.resolution(figure) or None,
         **_made(settings),
     )
 

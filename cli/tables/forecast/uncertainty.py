@@ -9,9 +9,10 @@ from cli.tables.forecast.verdict import verdict_line
 from cli.tables.grid import Grid
 from cli.words import LABELS, byte_rate, number, percent, seconds, size
 from models.basis.uncertainty import Unknown
-from sim.experiments.discrepancy import LEVEL, SOURCE, TAIL
+from sim.experiments.discrepancy import DISCREPANCY, SOURCE
 from sim.experiments.uncertainty import MOVED, RangeEffects, UncertaintyBand
 from sim.verdict.verdict import LoadVerdict
+from traces.statistics.summary import QUANTILES
 
 _FORMATS: Mapping[str, Callable[[float], str]] = {
     "s": seconds,
@@ -36,7 +37,12 @@ def range_text(unknown: Unknown) -> str:
 def unknowns_grid(unknowns: tuple[Unknown, ...]) -> Grid:
     """Table with one row per value that is not known, and rows for the deviations of the model."""
     rows = [[unknown.path, range_text(unknown), unknown.source] for unknown in unknowns]
-    rows += [["model: all latencies", _deviation(LEVEL), SOURCE], ["model: p99 in addition", _deviation(TAIL), SOURCE]]
+    of_model = {
+        "rate of a closed loop": DISCREPANCY.rate,
+        "mean": DISCREPANCY.mean,
+        **{name: DISCREPANCY.of_quantile(QUANTILES[name]) for name in ("p50", "p90", "p99")},
+    }
+    rows += [[f"model: {name}", _deviation(deviation), SOURCE] for name, deviation in of_model.items()]
     return Grid("What is not known", ["value", "range", "source"], rows, labels=3)
 
 

@@ -138,7 +138,9 @@ def test_an_objective_needs_requests(wanted):
 def test_the_model_of_each_store_deviates_by_itself():
     assert deviations(20, 1, "minio") == deviations(20, 1, "minio") != deviations(20, 1, "ceph")
     situation = Situation({"GET": OpFigures(1e-3, 4e-3, 0.0)}, True)
-    found = deviating(Figures(1100.0, 1200.0, "drive", situation, {"host": situation}), Deviation(1.1, 1.5))
-    assert found.most_ops == pytest.approx(1000) and found.saturation_ops == 1200
+    found = deviating(Figures(1100.0, 1200.0, "drive", situation, {"host": situation}), moved := Deviation(1.0, 0.5))
+    assert found.most_ops == pytest.approx(1100 * moved.rate) and found.saturation_ops == 1200
     for each in (found.healthy, found.failing["host"]):
-        assert (each.ops["GET"].p50_s, each.ops["GET"].p99_s) == pytest.approx((1.1e-3, 6.6e-3))
+        assert (each.ops["GET"].p50_s, each.ops["GET"].p99_s) == pytest.approx(
+            (1e-3 * moved.quantile(0.5), 4e-3 * moved.quantile(0.99))
+        )

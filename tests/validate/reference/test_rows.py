@@ -19,7 +19,8 @@ from traces.spec.spec_file import override
 from validate.reference import forecast as forecasts
 from validate.reference.cases import UserTable
 from validate.reference.forecast import forecast
-from validate.reference.rows import is_steady, rows_of
+from validate.reference.rows import is_steady, read_rows, rows_of
+from validate.scoreboard.lines import KNOWN, Line
 
 DATA = minio("workload.operations=300")
 HEAD = "clients,workload.object_size,throughput_ops,latency_mean_ms,latency_p99_9_ms\n"
@@ -136,7 +137,7 @@ def test_bands_of_a_table(tmp_path):
     assert not result.rows[0].covered["throughput_ops"]
     # What a row or an assignment sets is known.
     fixed = forecast(UserTable.read(spec, ranged, table), uncertainty=0.8, draws=3, assignments=["hosts.cores.count=2"])
-    assert fixed.uncertainty.unknowns == [] and to_json(fixed)["uncertainty"]["discrepancy"]["level"] > 0
+    assert fixed.uncertainty.unknowns == [] and to_json(fixed)["uncertainty"]["discrepancy"]["mean"] > 0
     for row in fixed.rows:
         narrow = row.band["throughput_ops"]
         assert narrow[0] < row.predicted["throughput_ops"] < narrow[1] < 1.5 * narrow[0]
@@ -169,6 +170,23 @@ def test_draws_of_shorter_runs_grow_as_the_same_seeds_do(tmp_path, monkeypatch):
 )
 def test_tails_grow_by_one_more_doubling_at_most(doubling, measured_s, factor):
     assert forecasts.further_growth(doubling, measured_s, 1.0) == pytest.approx(factor)
+
+
+@pytest.mark.parametrize(("measured", "resolution", "inside"), [(1.0, 0.0, False), (1.0, 1.0, True), (0.6, 1.0, False)])
+def test_a_band_has_what_is_rounded_to_the_measured_value(measured, resolution, inside):
+    assert forecasts.is_inside(measured, (1.2, 1.4), resolution) is inside
+    line = Line("case", "row", "GET", "latency_p50_ms", KNOWN, measured, 1.3, low=1.2, high=1.4, resolution=resolution)
+    assert line.covered is inside
+
+
+def test_resolution_is_in_the_unit_of_the_figure(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("op,resolution_ms,latency_mean_us,latency_p50_s,throughput_ops\nGET,1,900,0.001,5\n")
+    (row,) = read_rows(path)
+    assert [row.resolution(name) for name in row.measured] == pytest.approx([1000.0, 0.001, 0.0])
+    path.write_text("op,resolution_ms,latency_mean_us\nGET,-1,900\n")
+    with pytest.raises(InputError, match="line 2: resolution_ms is '-1'"):
+        read_rows(path)
 
 
 def test_upper_end_of_a_tail_is_that_of_a_longer_measurement(tmp_path, monkeypatch):

@@ -45,6 +45,7 @@ lines = st.builds(
     doubling=st.none() | numbers,
     model=st.just("0.1.0 abc"),
     seed=st.integers(0, 2**64 - 1),
+    resolution=st.none() | numbers,
 ).filter(lambda line: "\r" not in line.case)
 
 
