@@ -50,6 +50,11 @@ _ROCKSDB = (
     f"max_bytes_for_level_base={_LEVEL_BYTES},max_bytes_for_level_multiplier={_MULTIPLIER}"
 )
 _OPTIONS = {"osd.bluestore_rocksdb_options": _ROCKSDB, "osd.bluestore_block_db_size": str(_DB_BYTES)}
+_OF_MODEL = RocksDb(
+    memtables=4, memtable_bytes=_MEMTABLE_BYTES, level_base_bytes=_LEVEL_BYTES, level_multiplier=_MULTIPLIER,
+    wal_bytes=_WAL_BYTES, compression_ratio=1,
+)  # fmt: skip
+_OBJECTS = 1000  # few, whose metadata are as large as the tables
 _STEPS, _OPERATIONS, _KEYS, _VALUE_BYTES, _COMPACTS_S = 10, 330, 100, 1000, 3.0
 _FILLED_WITHIN_S, _FAST = 120.0, 1e-3
 _PUTS = {"clients": 1, "duration": 12.0, "object_size": "4KiB", "mix": {"PUT": 1}, "keys": "sequential"}
@@ -136,8 +141,8 @@ def fill(out: Path, size: float) -> None:
         lab.down("ceph")
 
 
-def spec(cpu_s: float) -> CephSpec:
-    """Return the spec of the box with block.db, and a CPU time of the gateway for a PUT."""
+def spec(cpu_s: float, tables_bytes: float = 0.0) -> CephSpec:
+    """Return the spec of the box with block.db, with bytes of tables, and a CPU time of the gateway for a PUT."""
     # The token bucket of a link passes small objects at once.
     data: dict[str, Any] = replaced(load_mapping(SPEC), {"hosts.nic": "10GB/s", "gateways.nic": "10GB/s"})
 
@@ -150,6 +155,9 @@ def spec(cpu_s: float) -> CephSpec:
             "device": data["device"] | device(_ACCESS_S),
             "db": {"device": device(_DB_ACCESS_S) | {"capacity": _DB_BYTES}, "size": _DB_BYTES},
             "gateways": data["gateways"] | {"cpu": {"PUT": {"constant": cpu_s}}},
+            "rocksdb": _OF_MODEL.model_dump(exclude_none=True)
+            | {"metadata_bytes_per_object": max(1, round(tables_bytes / _OBJECTS))},
+            "stored": {"objects": _OBJECTS, "object_size": "4KiB"},
         },
         str(SPEC),
     )
@@ -159,11 +167,9 @@ def spec(cpu_s: float) -> CephSpec:
 
 def print_tables(out: Path) -> None:
     """Print measured | predicted: spilled bytes by bytes of tables, and PUTs before and after."""
-    options = RocksDb(
-        memtables=4, memtable_bytes=_MEMTABLE_BYTES, level_base_bytes=_LEVEL_BYTES, level_multiplier=_MULTIPLIER,
-        wal_bytes=_WAL_BYTES, compression_ratio=1,
-    ).options("pacific")  # fmt: skip
+    options = _OF_MODEL.options("pacific")
     print("| tables MiB | on the slow device MiB | of that, write-ahead log |\n|---:|---|---:|")
+    tables = 0.0
     for osds in json.loads((out / "steps.json").read_text()):
         tables, slow, wal = (np.mean([osd[name] for osd in osds]) for name in ("tables", "slow", "wal_slow"))
         predicted = place(options, tables, _DB_BYTES).spilled_bytes
@@ -176,12 +182,12 @@ def print_tables(out: Path) -> None:
     print(f"\nCPU time of a PUT at which the p50 before is the measured one: {1000 * cpu_s:.2f} ms")
     print("\n| PUT 4 KiB | op/s | p50 ms | p95 ms |\n|---|---|---|---|")
     for name, run in runs.items():
-        both = [_figures(each) for each in (run, _forecast(cpu_s, run))]
+        both = [_figures(each) for each in (run, _forecast(cpu_s, run, tables if name == "after" else 0.0))]
         print(f"| {name} | " + " | ".join(f"{a:.3g} \\| {b:.3g}" for a, b in zip(*both, strict=True)) + " |")
 
 
-def _forecast(cpu_s: float, run: Run) -> Run:
-    return simulate(spec(cpu_s), run.trace, seed=1)
+def _forecast(cpu_s: float, run: Run, tables_bytes: float = 0.0) -> Run:
+    return simulate(spec(cpu_s, tables_bytes), run.trace, seed=1)
 
 
 def _figures(run: Run) -> tuple[float, float, float]:

@@ -80,6 +80,7 @@ class _Equipment:
         member_s: time of the kv_sync thread for each transaction of a batch.
         deferred: number of deferred writes of an OSD in progress.
         pgs: mean number of placement groups of an OSD.
+        logs_on_db: whether the log is on a device of its own.
     """
 
     depth: int
@@ -87,17 +88,20 @@ class _Equipment:
     member_s: float
     deferred: int
     pgs: float
+    logs_on_db: bool
 
     @staticmethod
     def of(costs: CostFunctions) -> _Equipment:
         """Return that of the OSDs with these costs."""
         drive, pools = costs.drive, costs.spec.pools
         pgs = pools.pg_num * pools.data.width / costs.osds
-        return _Equipment(drive.queue_depth, drive.has_one_access, costs.commit_member_s, costs.deferred_limit, pgs)
+        return _Equipment(
+            drive.queue_depth, drive.has_one_access, costs.commit_member_s, costs.deferred_limit, pgs, costs.logs_on_db
+        )
 
     def commits_on_drive(self, spec: CephSpec) -> bool:
         """Whether commits and data take turns on a drive that has both, as no part of an access overlaps."""
-        alone = spec.db is None and spec.hosts.osds_per_drive == 1 and spec.osd.backend == "bluestore"
+        alone = not self.logs_on_db and spec.hosts.osds_per_drive == 1 and spec.osd.backend == "bluestore"
         return alone and self.has_one_access
 
     def has_pg_locks(self, spec: CephSpec) -> bool:
@@ -164,6 +168,7 @@ class Stations:
     def __init__(self, spec: CephSpec, costs: CostFunctions):
         self.spec = spec
         equipment, _ = self.costs_of(spec, costs)
+        self._equipment = equipment
         self.all: list[Station] = []
         hosts, gateways, parts = spec.hosts, spec.gateways, tuple(spec.host_groups.values())
         self.layout = spec.layout
@@ -524,7 +529,7 @@ class Stations:
         rebuilding = tuple((int(drive_of_osd[osd]), at, end, speed) for osd, at, end, speed in self.timeline.rebuilding)
         self.scenario += speeds(slow + rebuilding, drive[firsts].tolist())
         self.scenario += speeds(slow, latency[firsts].tolist())
-        without_db = {number for number, part in enumerate(self.spec.host_groups.values()) if part.db is None}
+        without_db = {number for number, own in enumerate(self._equipment) if not own.logs_on_db}
         commits = [each for each in slow if self.layout.group_of_osd[firsts[each[0]]] in without_db]
         for nth in range(max(self.layout.osds_per_drive)):  # OSD of a drive
             has_it = np.append(np.diff(firsts), osds - firsts[-1]) > nth

@@ -241,7 +241,14 @@ class CostFunctions:
     @property
     def log_device(self) -> Device:
         """The device that has RocksDB's log."""
-        return self.spec.db.device if self.spec.db else self.spec.device
+        return self.spec.db.device if self.spec.db and self.logs_on_db else self.spec.device
+
+    @cached_property
+    def logs_on_db(self) -> bool:
+        """Whether RocksDB's log, or FileStore's journal, is on a device of its own: a block.db that is not full."""
+        if self.spec.db is None or self.is_filestore:
+            return self.spec.db is not None
+        return not place(self.rocksdb, self.state.metadata_bytes, self.state_inputs.db_bytes).is_full
 
     # Reads
 
@@ -368,7 +375,7 @@ class CostFunctions:
 
     def log_write(self, chunk_bytes: int) -> ServiceDemand:
         """Return the demand of log bytes on the log's device: batches save accesses, not bytes."""
-        write = self.spec.db.device.write if self.spec.db else self.drive.write
+        write = self.spec.db.device.write if self.spec.db and self.logs_on_db else self.drive.write
         return ServiceDemand(constant=self.log_bytes(chunk_bytes) * write.per_byte)
 
     @property

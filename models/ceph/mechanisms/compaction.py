@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from models.ceph.mechanisms.rocksdb import Placement, RocksDbOptions, level_targets
+from models.ceph.mechanisms.rocksdb import FILE_BYTES, Placement, RocksDbOptions, level_targets
 
-_FILE_BYTES = 64 << 20  # target_file_size_base, RocksDB's default
 _OVERLAP = 0.5  # mean fraction of the next level's bytes with the same keys that a merge rewrites: assumed
 
 
@@ -60,7 +59,7 @@ def bursts(options: RocksDbOptions, placement: Placement, user_bytes_per_s: floa
     for level in range(1, options.levels):
         if not written[level]:
             continue
-        moved = options.level0_trigger * flush if level == 1 else _FILE_BYTES
+        moved = options.level0_trigger * flush if level == 1 else FILE_BYTES
         result += _on_devices(placement, level, moved, moved, written[level], flushed_s * moved / flush)
     return tuple(result)
 

@@ -326,7 +326,7 @@ class OsdRoutes:
     @staticmethod
     def _logged(osd: Osd, costs: CostFunctions, chunk_bytes: int = 0, flushes: bool = False) -> Step:
         """A commit of RocksDB's log, or of FileStore's journal, after a flush of the data that were just written."""
-        written = use(osd.db if costs.spec.db else osd.drive, costs.log_write(chunk_bytes))
+        written = use(osd.db if costs.logs_on_db else osd.drive, costs.log_write(chunk_bytes))
         return written + commit(osd.kv, costs.commit, flushes=flushes)
 
     def _compactions(self) -> list[Step]:

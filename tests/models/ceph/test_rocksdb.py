@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.mechanisms.releases import RELEASES
 from models.ceph.mechanisms.rocksdb import (
     Placement,
@@ -18,7 +20,9 @@ from models.ceph.mechanisms.rocksdb import (
     rocksdb_defaults,
     slow_reads_per_absent_lookup,
     slow_reads_per_lookup,
+    table_room,
 )
+from tests.models.ceph.test_host_groups import S3, ceph, figures
 from traces.errors import InputError
 
 GB, MIB, GIB = 1e9, 1 << 20, 1 << 30
@@ -92,9 +96,27 @@ def test_measured_spill_of_small_levels():
     options = replace(
         rocksdb_defaults("pacific"), memtable_bytes=8 * MIB, level_base_bytes=16 * MIB, wal_bytes=32 * MIB
     )
-    placed = place(options, (85 + 206 - 32) * MIB, 96 * MIB)
-    assert placed.spilled_bytes == pytest.approx(206 * MIB, rel=0.15)
-    assert fast_bytes(placed) + options.wal_bytes == pytest.approx(85 * MIB, rel=0.15)
+    logs = (32 + 4 * 8 + 16) * MIB
+    placed = place(options, (85 + 206) * MIB - logs, 96 * MIB)
+    assert placed.spilled_bytes == pytest.approx(206 * MIB, rel=0.15) and placed.is_full
+    assert fast_bytes(placed) + logs == pytest.approx(85 * MIB, rel=0.15)
+
+
+def test_measured_onset_of_a_spill():
+    # benchmarks/box/ceph_spill.csv: nothing with 95 MiB of tables, 202 of 330 MiB.
+    options = replace(
+        rocksdb_defaults("pacific"), memtable_bytes=4 * MIB, level_base_bytes=16 * MIB, wal_bytes=16 * MIB,
+        level_multiplier=4,
+    )  # fmt: skip
+    few, many = (place(options, tables * MIB, 256 * MIB) for tables in (95, 330))
+    assert (few.spilled_bytes, few.is_full) == (0, False)
+    assert many.spilled_bytes == pytest.approx(202 * MIB, rel=0.05) and many.is_full
+
+
+def test_a_block_db_is_not_full_where_its_levels_end():
+    # The next level does not belong there, so the log stays.
+    assert not place(LUMINOUS, 200 * GB, 80 * GB).is_full
+    assert place(LUMINOUS, 28 * GIB, 30 * GIB).is_full and not place(LUMINOUS, 200 * GB, 0).is_full
 
 
 @pytest.mark.parametrize(("useful_gib", "level"), [(3, 2), (30, 3), (300, 4)])
@@ -103,8 +125,8 @@ def test_useful_sizes_of_block_db(useful_gib, level):
     below = sum(level_targets(LUMINOUS)[: level + 1])
     held = {size: fast_bytes(place(LUMINOUS, 500 * GIB, size * useful_gib * GIB)) for size in (0.85, 1.1, 2.0)}
     assert held[0.85] < below / 2
-    assert held[2.0] == below
-    assert held[1.1] == pytest.approx(min(below, 1.1 * useful_gib * GIB - LUMINOUS.wal_bytes))
+    assert held[2.0] == pytest.approx(below, rel=0.2)
+    assert held[1.1] == pytest.approx(min(below, table_room(LUMINOUS, 1.1 * useful_gib * GIB)))
 
 
 def test_some_extra_lets_the_next_level_use_what_is_beyond_the_reserve():
@@ -137,7 +159,7 @@ def test_policies_in_their_order(options, total, db):
     )
     assert original >= extra - 1e-6 * total
     assert extra >= fit - 1e-6 * total
-    assert fit == pytest.approx(max(0, total - max(0, db - options.wal_bytes)), abs=1e-6 * total) or db == 0
+    assert fit == pytest.approx(max(0, total - table_room(options, db)), abs=1e-6 * total) or db == 0
 
 
 @settings(deadline=None)
@@ -207,3 +229,15 @@ def test_the_cache_holds_blocks_uncompressed():
     assert block_cache_hit_fraction(squid, 1e9, 1.02 * 2.68e9) == pytest.approx(1)
     assert block_cache_hit_fraction(squid, 1e9, 0.52 * 2.68e9) == pytest.approx(0.5)
     assert block_cache_hit_fraction(squid, 0, 0) == 1
+
+
+def test_commits_follow_to_the_slow_drive():
+    def p50_s(objects: float) -> float:
+        spec = ceph(
+            {**S3, "workload": {**S3["workload"], "mix": {"PUT": 1}, "rate": 2, "operations": 30}},
+            db={"device": "nvme", "size": "6GB"}, stored={"objects": objects}, release="reef",
+        )  # fmt: skip
+        assert CostFunctions(spec, 65536.0).logs_on_db == (objects < 1e6)
+        return float(np.median(figures(spec)))
+
+    assert p50_s(100e6) > 1.5 * p50_s(1e5)
