@@ -2,9 +2,10 @@
 
     python benchmarks/published/discrepancy.py [--level F]
 
-`discrepancy.csv` has these figures of the scoreboard, with the bands of the ranges of values alone: the deviations with
-which the scoreboard was made are taken from the widths of its bands as independent ones. A figure that was rounded is
-inside a band that reaches what it may have been.
+`discrepancy.csv` has these figures of the scoreboard, with the bands of the ranges of values alone. Those of smaller
+cases are of draws without deviations. Those of larger Ceph clusters follow from the bands of the scoreboard: the
+deviations with which it was made are taken from their widths as independent ones. A figure that was rounded is inside a
+band that reaches what it may have been.
 
 A band of a fraction F contains F of the figures if its width is that of two independent deviations: that of the values,
 and a normal one of the logarithm, whose standard deviation is printed. Then each table of a case is left out, and its

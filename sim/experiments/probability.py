@@ -206,8 +206,14 @@ def score_interval(fraction: float, count: int) -> tuple[float, float]:
 
 
 def band_of(samples: Sequence[float], level: float) -> tuple[float, float]:
-    """Return the ends between which this fraction of samples lies."""
-    low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2]).tolist()
+    """Return the ends between which this fraction of draws lies.
+
+    Draws of a Latin hypercube are one of each of n equal parts of the probability, so draw k in their order is the
+    quantile (k - 1/2) / n. A band with the sample's least and greatest values as its quantiles 0 and 1 would be too
+    narrow: of 10 draws, 72 % of the probability would be in one of 80 %.
+    """
+    ends = [(1 - level) / 2, (1 + level) / 2]
+    low, high = np.quantile(samples, ends, method="hazen").tolist()
     return low, high
 
 
@@ -225,5 +231,6 @@ def _band(values: Sequence[float], level: float) -> tuple[float, float, float]:
     if math.isfinite(known[-1]):
         low, high = band_of(known, level)
         return low, float(np.median(known)), high
-    low, median, high = (known[round(at * (len(known) - 1))] for at in ((1 - level) / 2, 0.5, (1 + level) / 2))
+    ends, last = ((1 - level) / 2, 0.5, (1 + level) / 2), len(known) - 1
+    low, median, high = (known[min(max(round(at * len(known) - 0.5), 0), last)] for at in ends)
     return low, median, high  # values themselves, as infinite ones cannot be interpolated

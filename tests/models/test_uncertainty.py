@@ -274,3 +274,9 @@ def test_most_values_without_effect_are_known_to_the_stores():
 )
 def test_presets_of_other_stores_have_ranges(example, expected):
     assert expected <= set(paths(load_mapping(EXAMPLES / example)))
+
+
+@pytest.mark.parametrize("draws", [5, 10, 20])
+def test_a_band_of_a_latin_hypercube_contains_what_it_says(draws):
+    contained = [np.ptp(band_of(sorted(drawn_fractions("a value", draws, seed)), 0.8)) for seed in range(200)]
+    assert np.mean(contained) == pytest.approx(0.8, abs=0.01)
