@@ -69,7 +69,7 @@ def test_the_command_shows_bands(tmp_path: Path, capsys: pytest.CaptureFixture[s
     banded = [*options, "--uncertainty", "80%", "--out", str(tmp_path / "out")]
     code, shown, _ = tailcast(capsys, *banded, "--report", str(page))
     assert code == 0
-    assert "op/s 80%" in shown and "Bands contain 80% of 20 draws" in shown and "model: all latencies" in shown
+    assert "op/s 80%" in shown and "Bands contain 80% of 20 draws" in shown and "model: mean" in shown
     text = page.read_text()
     assert "80% band" in text and "State of the store" in text
     unknown = ["--set", "drives={count: 2, read: 1ms, write: 1ms, commit: 1ms}", "--report", str(page)]
