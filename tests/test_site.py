@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import shlex
@@ -14,7 +15,7 @@ import pytest
 import yaml
 
 from cli.main import SUMMARIES
-from docs.generators import commands, fields, markdown, measured, modelled
+from docs.generators import accuracy, commands, fields, markdown, measured, modelled
 from models.spec.field_paths import paths_of
 from models.store import MODULES, spec_class
 from tests.paths import ROOT
@@ -75,6 +76,15 @@ def test_every_table_of_a_benchmark_is_a_page_and_conclusions_come_first() -> No
     index = pages["measured/index.md"]
     assert all(f"({Path(path).name})" in index for path in pages if not path.endswith("index.md"))
     assert index.index("Typical errors are those of a second measurement") < index.index("## All figures")
+
+
+def test_pages_of_cases_begin_with_what_is_still_wrong() -> None:
+    remarks = DOCS / "remarks.csv"
+    pages = accuracy.accuracy_pages(DOCS / "scoreboard.csv", remarks)
+    with remarks.open(newline="") as file:
+        cases = {row["case"] for row in csv.DictReader(file)}
+    assert cases and all("## What is still wrong\n\n- " in pages[f"accuracy/{case}.md"] for case in cases)
+    assert "## What is still wrong" not in pages["accuracy/minio-nvme8.md"]
 
 
 @pytest.mark.parametrize("store", MODULES)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +17,22 @@ from validate.scoreboard.lines import Line, read_board
 FOLDER = "accuracy"
 
 
-def accuracy_pages(board: Path) -> dict[str, str]:
-    """Return the pages by path: a summary of the scoreboard in a file, and one page for each of its cases."""
+def accuracy_pages(board: Path, remarks: Path) -> dict[str, str]:
+    """Return the pages by path: a summary of the scoreboard in a file, and one page for each of its cases.
+
+    Args:
+        board: the file of the scoreboard.
+        remarks: a table of what the predictions of a case get wrong, and what was tried.
+    """
     lines = read_board(board)
+    of_case: dict[str, list[str]] = defaultdict(list)
+    with remarks.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            of_case[row["case"]].append(row["remark"])
     cases = list(dict.fromkeys(line.case for line in lines))
     pages = {f"{FOLDER}/index.md": _summary(lines, cases)}
     for case in cases:
-        pages[f"{FOLDER}/{case}.md"] = _case(case, [line for line in lines if line.case == case])
+        pages[f"{FOLDER}/{case}.md"] = _case(case, [line for line in lines if line.case == case], of_case[case])
     return pages
 
 
@@ -43,10 +54,12 @@ def _summary(lines: Sequence[Line], cases: Sequence[str]) -> str:
     return "\n".join(parts)
 
 
-def _case(case: str, lines: Sequence[Line]) -> str:
+def _case(case: str, lines: Sequence[Line], remarks: Sequence[str]) -> str:
     figures = [replace(line) for line in lines if not line.is_statement]
     statements = [line for line in lines if line.is_statement]
     parts = [f"# {case}\n", f"`tailcast reference run {case}` predicts a published case again.\n"]
+    if remarks:
+        parts += ["## What is still wrong\n", "\n".join(f"- {each}" for each in remarks) + "\n", "## All figures\n"]
     if figures:
         rows = [
             [

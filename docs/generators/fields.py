@@ -60,7 +60,10 @@ def _index(own: dict[str, int], common: int) -> str:
     return (
         "# All fields\n\n"
         "Each field of a spec with its type, unit, default, limits, range in real stores, and source.\n"
-        "`tailcast explain PATH --store NAME` prints one of them.\n\n"
+        "`tailcast explain PATH --store NAME` prints one of them. "
+        "A thing has one name in the specs of all stores; a former name is refused with the present one. "
+        "A *drive* is a piece of hardware of a host, and is counted; "
+        "a *device* of a Ceph spec is what a drive can do.\n\n"
         f"In paths, `{OPERATION}` stands for any operation, such as `GET`. "
         "A store below another one has its own fields, with `below.` before them.\n\n"
         + table(["fields of", "number"], rows)

@@ -23,6 +23,8 @@ from docs.generators.fields import field_pages  # noqa: E402
 from docs.generators.markdown import with_blank_lines  # noqa: E402
 from docs.generators.measured import measured_pages  # noqa: E402
 from docs.generators.modelled import modelled_page  # noqa: E402
+from docs.generators.sdks import PAGE as SDKS  # noqa: E402
+from docs.generators.sdks import sdk_page  # noqa: E402
 from validate.campaign.comparison import read_comparison  # noqa: E402
 
 DOCS = ROOT / "docs"
@@ -38,13 +40,14 @@ def generated_pages() -> dict[str, str]:
     return {
         **command_pages(),
         **field_pages(),
-        **accuracy_pages(DOCS / "scoreboard.csv"),
+        **accuracy_pages(DOCS / "scoreboard.csv", DOCS / "remarks.csv"),
         COMPARISON: comparison_page(
             ROOT / "benchmarks/box/stores.csv",
             ROOT / "benchmarks/box/accesses.csv",
             read_comparison(ROOT / "examples/campaigns/comparison/stores.yaml"),
         ),
         "modelled.md": modelled_page(DOCS),
+        SDKS: sdk_page(),
         **measured_pages(ROOT / "benchmarks", DOCS),
     }
 

@@ -23,6 +23,7 @@ TITLES = {
     "box/ceph_failures.csv": "Ceph in a box: failures",
     "box/ceph_multipart.csv": "Ceph in a box: uploads in parts",
     "box/ceph_spill.csv": "Ceph in a box: a block.db that spills",
+    "box/ceph_accesses.csv": "Ceph in a box: accesses of an operation",
     "box/swift_loads.csv": "Swift in a box: loads",
     "box/swift_failures.csv": "Swift in a box: failures",
     "box/swift_large_objects.csv": "Swift in a box: large objects",

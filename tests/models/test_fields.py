@@ -13,7 +13,14 @@ from tests.paths import EXAMPLES
 from traces.workload.generate import generate
 
 ROOT = EXAMPLES.parent
-USED = ("examples/**/*.yaml", "docs/*.md", "README.md", "validate/reference/**/*.py", "benchmarks/**/*.py")
+USED = (
+    "examples/**/*.yaml",
+    "docs/**/*.md",
+    "README.md",
+    "validate/reference/**/*.py",
+    "benchmarks/**/*.py",
+    "tests/**/*.py",
+)
 PRESETS = ("models/*/presets.py", "models/*/spec/presets.py")
 
 SMALL = ("workload.duration=null", "workload.operations=200")
@@ -27,7 +34,7 @@ COMPRESSED = (
 
 
 @pytest.mark.parametrize("store", MODULES)
-def test_each_field_is_in_an_example_a_table_a_benchmark_or_the_docs(store: str) -> None:
+def test_each_field_is_in_an_example_a_table_a_benchmark_a_test_or_the_docs(store: str) -> None:
     text = "\n".join(path.read_text() for pattern in (*USED, *PRESETS) for path in sorted(ROOT.glob(pattern)))
     words = set(re.findall(r"\w+", text))
     fields = {path.rpartition(".")[2]: path for path in paths_of(store_named(store).Spec)}
