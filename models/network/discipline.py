@@ -52,7 +52,10 @@ class Discipline:
     FIFO: ClassVar[Discipline]
     """`servers` servers, first come first served."""
     PROCESSOR_SHARING: ClassVar[Discipline]
-    """`servers` cores shared equally; one job uses at most one core."""
+    """`servers` cores shared equally; one job uses at most one core.
+
+    With `queue_s` a job first waits for a time that is fixed when it arrives. It is lost if the station dies meanwhile.
+    """
     GROUP_COMMIT: ClassVar[Discipline]
     """One batch server: all jobs queued when it becomes free are served together.
 
@@ -73,7 +76,8 @@ class Discipline:
     POOL: ClassVar[Discipline]
     """`servers` tokens. A visit takes one, or waits for it; a visit that `releases` returns it.
 
-    At most `queue_limit` jobs wait; further ones are refused.
+    At most `queue_limit` jobs wait; further ones are refused. Branches that are no longer needed but continue may take
+    further tokens until the last branch of their attempt has ended, which returns all of them.
     """
     GATE: ClassVar[Discipline]
     """A visit passes while the gate is open, which it is until the scenario shuts it.
@@ -89,7 +93,8 @@ class Discipline:
     A visit begins a transaction: it notes the count; a second one notes it again. A visit that `releases` commits it:
     if the count is still the last one noted, it becomes one more; otherwise the branch goes back to the visit that
     began the transaction, after a pause of U(0, 1) x (k^2 - 1) x `repeat_s` before the k-th repetition. After
-    `repeat_limit` repetitions it is refused.
+    `repeat_limit` repetitions it is refused. The time until the last repetition is waiting at this station. Bounds
+    count each visit once, and have no upper limit of the work within a transaction.
     """
 
     @property
