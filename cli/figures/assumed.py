@@ -39,7 +39,9 @@ def _ranges(result: RangeEffects, name: str) -> go.Figure:
         style = {"color": colour_of(op), "width": 6}
         figure.add_scatter(x=x, y=y, mode="lines", line=style, name=op, hovertemplate="×%{x:.3g}")
     figure.add_vline(x=1, line={"color": GREY, "width": 1})
-    figure.update_xaxes(**ratio_axis(every))
+    low, high = math.log10(min(every)), math.log10(max(every))
+    room = 0.03 * (high - low)  # beyond the ends of the lines
+    figure.update_xaxes(**({"range": [low - room, high + room]} | ratio_axis(every)))
     texts = [f"{escaped(e.unknown.path)}<br>{escaped(range_text(e.unknown))}" for e in shown]
     figure.update_yaxes(tickvals=list(places.values()), ticktext=texts, range=[len(shown) - 0.5, -0.5], ticksuffix=" ")
     rows = [[effect.unknown.path, op, *effect.ops[op][name]] for effect in result.effects for op in ops]

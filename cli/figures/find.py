@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from cli.figures.runs import blank, dressed, escaped, with_room
 from cli.figures.whatif import GREY, PLAIN, bars, by_verdict, exactly, latency_axis, value_axis, with_table
-from cli.tables.experiments.find import range_of, shown
+from cli.tables.experiments.find import extreme, range_of, shown
 from cli.tables.experiments.measures import Estimate, Measure
 from sim.experiments.find.find_best import Best
 from sim.experiments.find.find_limit import FoundLimit, LimitTrial
@@ -51,7 +51,7 @@ def _objective(result: FoundLimit, slo: Slo) -> go.Figure:
     figure.add_hline(y=measure.limit, line={"color": _LIMIT, "width": 1.5, "dash": "dash"})
     if result.value is not None:
         at = x.index(result.value * scale)
-        _mark(figure, result, x[at], every[at].value)
+        _mark(figure, x[at], every[at].value, f"{extreme(result)} that meets: {shown(result, result.value)}")
     limit = Estimate(measure.limit or 0.0, 0.0, 0.0)
     figure.update_yaxes(**(latency_axis([*every, limit]) if measure.is_latency else {"rangemode": "tozero"}))
     figure.update_xaxes(**_ticks(x, label == result.path))
@@ -100,7 +100,7 @@ def _by_value(result: Best, title: str, y: str, found: Sequence[Estimate], measu
             hovertemplate=f"as in the spec: {exactly(measure, base)}<extra></extra>",
         )  # fmt: skip
     at = x.index(result.value * scale)
-    _mark(figure, result, x[at], others[at].value)
+    _mark(figure, x[at], others[at].value, f"best: {shown(result, result.value)}")
     figure.update_xaxes(**_ticks(x, label == result.path))
     rows = [[place, *estimate] for place, estimate in zip([None, *x], found, strict=True)]
     return with_room(with_table(figure, [label, y, "low", "high"], rows))
@@ -184,9 +184,9 @@ def _points(
     )  # fmt: skip
 
 
-def _mark(figure: go.Figure, result: FoundLimit | Best, x: float, y: float) -> None:
+def _mark(figure: go.Figure, x: float, y: float, name: str) -> None:
     figure.add_scatter(
-        x=[x], y=[y], mode="markers", hoverinfo="skip", name=f"found: {escaped(shown(result, result.value))}",
+        x=[x], y=[y], mode="markers", hoverinfo="skip", name=escaped(name),
         cliponaxis=False,
         marker={"size": 18, "color": PLAIN, "symbol": "diamond-open", "line": {"width": 2}},
     )  # fmt: skip

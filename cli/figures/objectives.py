@@ -28,5 +28,5 @@ def with_objectives(figure: go.Figure, slos: Iterable[Slo], axis: Literal["x", "
             figure.add_annotation(x=at, y=0.02, yref="paper", textangle=-90, xanchor="right", yanchor="bottom", **label)
         else:
             figure.add_hline(y=limit_ms, line=line)
-            figure.add_annotation(x=1, xref="paper", y=at, xanchor="right", yanchor="bottom", **label)
+            figure.add_annotation(x=1, xref="paper", y=at, xanchor="right", yanchor="top", **label)
     return figure

@@ -32,6 +32,7 @@ LOG_LATENCY = {"type": "log", "dtick": "D2", "tickformat": ",~g"}
 _MARGIN = {"l": 70, "r": 24, "t": 48, "b": 88}
 _SCATTERED = 1500  # greatest number of points of an operation in a scatter plot
 _MOST_STATIONS = 30
+_NEARLY = 1.05  # ratios within it of 1: an axis of their own range would magnify chance
 _EXACT = ".6~g"
 _KINDS = "service_s", "waiting_s"  # parts of a latency, in the order of a bar
 _TAILS = {"p50": 0.5, "p90": 0.1, "p99": 0.01, "p99.9": 0.001, "p99.99": 1e-4, "p99.999": 1e-5}
@@ -191,9 +192,12 @@ def ratios(comparison: Comparison, names: tuple[str, str]) -> go.Figure:
 
 
 def ratio_axis(values: Sequence[float]) -> dict[str, Any]:
-    """Logarithmic axis for ratios above 0, where 2 and 1/2 are equally far from 1."""
-    is_wide = max(values, default=1.0) > 5 * min(values, default=1.0)
-    return {"type": "log", "tickformat": ".3~g", **({"dtick": "D2"} if is_wide else {"nticks": 8})}
+    """Logarithmic axis for ratios above 0, where 2 and 1/2 are equally far from 1; ratios of nearly 1 look like it."""
+    low, high = min(values, default=1.0), max(values, default=1.0)
+    axis = {"type": "log", "tickformat": ".3~g", **({"dtick": "D2"} if high > 5 * low else {"nticks": 8})}
+    if low > 1 / _NEARLY and high < _NEARLY:
+        axis["range"] = [-math.log10(1 + 2 * (_NEARLY - 1)), math.log10(1 + 2 * (_NEARLY - 1))]
+    return axis
 
 
 def _series(runs: Named) -> list[tuple[int, str, str, Run]]:

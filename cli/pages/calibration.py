@@ -24,15 +24,16 @@ _RUN_COLOURS = ("#3b82d6", "#e08a00", "#109e78", "#d5521a", "#b86aa8", "#7f6fd6"
 
 
 def values_grid(profile: Profile, title: str = "Fitted values") -> Grid:
-    """Return the parameters with their intervals; those that are not identifiable are marked ``unsure``."""
-    units = _units(profile)
+    """Return the parameters with their intervals; those that the Runs do not determine are marked."""
+    units, groups = _units(profile), _undetermined(profile)
+    known = {path: "only together" if len(group) > 1 else "unsure" for group in groups for path in group}
     rows = [
         [
             path,
             _value(units[path], estimate.value),
             f"{_value(units[path], estimate.low)} … {_value(units[path], estimate.high)}",
             _value(units[path], estimate.guess),
-            "" if estimate.identified else "unsure",
+            known.get(path, ""),
         ]
         for path, estimate in profile.parameters.items()
     ]
@@ -99,11 +100,18 @@ def known_grid(profile: Profile, title: str = "What the Runs determine") -> Grid
     """Return the values that are known, those that are known only together, and what would separate them."""
     rows = [
         [", ".join(group), "only together" if len(group) > 1 else "no", _separating(group)]
-        for group in profile.together
+        for group in _undetermined(profile)
     ]
-    others = len(profile.parameters) - sum(map(len, profile.together))
+    others = len(profile.parameters) - sum(map(len, _undetermined(profile)))
     rows += [[f"the other {others}" if rows else f"all {others}", "yes", ""]] if others else []
     return Grid(title, ["values", "known", "separated by"], rows, labels=3)
+
+
+def _undetermined(profile: Profile) -> list[tuple[str, ...]]:
+    """Return the groups of which the Runs determine a combination only, and the other values that they do not."""
+    grouped = {path for group in profile.together for path in group}
+    alone = [path for path, each in profile.parameters.items() if not each.identified and path not in grouped]
+    return [*profile.together, *((path,) for path in alone)]
 
 
 def _separating(group: Sequence[str]) -> str:
@@ -163,7 +171,7 @@ def calibration_page(profile: Profile, read: DescribedSpec | None = None) -> Pag
 
 def _identifiable(profile: Profile) -> str:
     """Return a sentence on how many of the values are identifiable."""
-    count = sum(estimate.identified for estimate in profile.parameters.values())
+    count = len(profile.parameters) - sum(map(len, _undetermined(profile)))
     level = f"{profile.confidence * 100:g}% intervals"
     return f"{count} of {len(profile.parameters)} values are identifiable from the Runs; the table has {level}."
 
@@ -203,8 +211,9 @@ def _intervals(profile: Profile) -> go.Figure:
     figure = blank(f"Values: {profile.confidence * 100:g}% intervals and first guesses", "over the fitted value", "")
     units = _units(profile)
     kinds = ((True, COLOURS["GET"], "identifiable"), (False, COLOURS["DELETE"], "not identifiable"))
+    unknown = {path for group in _undetermined(profile) for path in group}
     for identified, colour, name in kinds:
-        chosen = {path: e for path, e in profile.parameters.items() if e.identified is identified}
+        chosen = {path: e for path, e in profile.parameters.items() if (path not in unknown) is identified}
         if chosen:
             _interval_points(figure, chosen, units, colour, name)
     guesses = [e.guess / e.value for e in profile.parameters.values()]

@@ -35,7 +35,7 @@ _STRENGTHS = (
     "colour is the direction of the effect, if the interval of the mean elasticity excludes 0."
 )
 _EFFECTS = (
-    "In the second figure, a number near the lower axis has the same effect everywhere. Near the dotted line or above "
+    "In the second figure, a number near the lower axis has the same effect everywhere. Near the dashed line or above "
     "it, the effect depends on its own value or on other numbers."
 )
 
@@ -63,7 +63,7 @@ def best_page(result: Best, spec: str) -> Page:
     within = "" if most is None else f", with at most {most:.2%} extra load"
     header = Header.of(
         f"The {result.path} that minimises {result.target} of {spec}{within}.",
-        [*best_opening(result), best_found(result)],
+        [best_found(result), *best_opening(result)],
         f"{best_sure(result)} {_simulated(result, len(result.trials) + 3)}",
     )
     sections = [

@@ -21,6 +21,8 @@ _WARNING = "warning: "
 _MARKS = "differs", "unsure", "beyond"
 """Last cells of a row that the style marks."""
 
+_OPTION = re.compile(r"(?<![\w-])(?:--\w[\w-]*|-[a-z](?![\w-]))")
+
 
 @dataclass(frozen=True)
 class Header:
@@ -127,6 +129,7 @@ def _rendered(template: str, **values: Any) -> str:
     environment = Environment(loader=PackageLoader(__package__), autoescape=True, keep_trailing_newline=True)
     environment.filters["data"] = lambda figure: Markup(_data(figure))
     environment.filters["name"] = _name
+    environment.filters["unbroken"] = _unbroken
     environment.globals |= {
         "marks": _MARKS,
         "style": Markup(_asset("page.css")),
@@ -135,6 +138,13 @@ def _rendered(template: str, **values: Any) -> str:
         "library": Markup(_asset("plotly-basic.min.js")),
     }
     return environment.get_template(template).render(**values)
+
+
+def _unbroken(text: str) -> Any:
+    """Return a text as HTML in which a line never ends between the dashes of an option, nor within its name."""
+    from markupsafe import Markup, escape
+
+    return Markup(_OPTION.sub(r'<span class="option">\g<0></span>', str(escape(text))))
 
 
 def _name(figure: plotly.graph_objects.Figure) -> str:

@@ -100,4 +100,4 @@ def test_a_remedy_is_an_option_that_the_command_has(can_leave_out: bool) -> None
     assert ("--steady" in line) == can_leave_out and "workload.duration of at least 8 s" in line
     (line,) = points_lines([("month 0", found), ("month 1", [])], window_s=2.0, can_leave_out=False, points="months")
     assert "Simulate with --window 8s at least." in line
-    assert line.endswith("So at month 0, the worst of 1 of 2 months.")
+    assert line.endswith("1 of 2 months are too short, month 0 the most.")

@@ -155,6 +155,8 @@ def drawn_grids(result: Failures) -> list[Grid]:
 def _verdict(slo: Slo, window: FailureWindow) -> str:
     """Return the verdict of a window on an objective; too few requests support no verdict."""
     verdict = window.slo[slo.text]
+    if verdict == "fail" and window.slo_figures[slo.text].value == math.inf:
+        return "fail (errors)"
     return NOT_ENOUGH if verdict == "unsure" and window.has_too_few(slo) else verdict
 
 
@@ -201,11 +203,21 @@ def _finding(result: Failures, effect: FailureEffect) -> str:
             (slo.text, [name for name, window in effect.windows.items() if window.slo[slo.text] == "fail"])
             for slo in result.slos
         ]
-        violations = [f"{text} is violated {_listed(windows)} the failure" for text, windows in violated if windows]
+        violations = [
+            f"{text} is violated {_listed(windows)} the failure{_by_errors(effect, text, windows)}"
+            for text, windows in violated
+            if windows
+        ]
         sentences += violations or ["By the 95 % intervals, no objective is violated"]
     if effect.precise is False:
         sentences.append("The precision was not reached")
     return " ".join(f"{sentence}." for sentence in (*sentences, *effect.notes))
+
+
+def _by_errors(effect: FailureEffect, text: str, windows: Sequence[str]) -> str:
+    """Say that errors violate an objective on a latency, as latencies in tables are of successful requests."""
+    by_errors = any(effect.windows[name].slo_figures[text].value == math.inf for name in windows)
+    return ", as a failed request counts as one without an end" if by_errors else ""
 
 
 def _listed(parts: Sequence[str], link: str = "and") -> str:

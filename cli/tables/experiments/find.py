@@ -94,7 +94,13 @@ def _load(result: FoundLimit) -> list[str]:
     trial = result.decisive
     if isinstance(trial, InfeasibleTrial) or trial.load is None:
         return []
-    load = _meanwhile(result, f"At {shown(result, trial.value)}, {verdict_line(trial.load)}")
+    at = shown(result, trial.value)
+    tried = (
+        f", the {extreme(result)} value tried that meets them"
+        if at == shown(result, result.value) != estimate(result)
+        else ""
+    )
+    load = _meanwhile(result, f"At {at}{tried}, {verdict_line(trial.load)}")
     return [load, *unsettled_lines(trial.unsettled, {}), *_cost(result, trial)]
 
 
@@ -266,7 +272,8 @@ def best_found(result: Best) -> str:
     return _meanwhile(
         result,
         f"With {result.path} at {shown(result, result.value)}, {result.target} is {seconds(best.value)} at "
-        f"{result.best.extra_load:.2%} extra load{beyond}, and {seconds(base.value)} with the value in the spec.",
+        f"{result.best.extra_load:.2%} extra load{beyond}, and {seconds(base.value)} with the value in the spec"
+        f"{'' if result.improves else ', which is no significant difference'}.",
     )
 
 

@@ -12,7 +12,8 @@ def extra_attempts_line(extra: ExtraAttempts, load: str | None = None) -> str:
     `load`: the load with and without them, in words; None: only that with them is known.
     """
     who = " and ".join(name for name, has in (("retries", extra.retries), ("hedges", extra.hedges)) if has)
-    said = f"{who} add {number(extra.per_request)} attempts per request, of {number(extra.allowed)} that are allowed"
+    allowed = f"of {number(extra.allowed)} that budgets allow in the long run"
+    said = f"{who} add {number(extra.per_request)} attempts per request, {allowed}"
     if load is None and extra.station is not None and extra.utilization is not None:
         load = f"{extra.station.partition(', ')[0]} is {extra.utilization:.1%} busy with them"
     return f"{said}." if load is None else f"{said}; {load}."

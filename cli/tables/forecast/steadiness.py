@@ -91,4 +91,4 @@ def points_lines(
         return []
     name, why = max(short, key=lambda each: max(one.longer for one in each[1]))
     (line,) = unsettled_lines(why, {}, window_s=window_s, can_leave_out=can_leave_out)
-    return [f"{line} So at {name}, the worst of {len(short)} of {len(found)} {points}."]
+    return [f"{line} {len(short)} of {len(found)} {points} are too short, {name} the most."]

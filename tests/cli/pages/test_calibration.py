@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.pages.calibration import known_grid, profile_shown, values_grid
+from cli.pages.calibration import calibration_page, known_grid, profile_shown, values_grid
 from tests.validate.calibration.test_profile import profile_of
 
 
@@ -37,5 +37,16 @@ def test_what_is_printed_opens_with_the_fit_and_what_is_known():
         ["network.latency", "no", "round trips between hosts (ping)"],
         ["the other 1", "yes", ""],
     ]
+    assert [row[-1] for row in values_grid(profile).rows] == ["only together", "only together", "unsure", ""]
     all_known = known_grid(profile.model_copy(update={"together": ()}))
     assert all_known.rows == [["all 4", "yes", ""]]
+
+
+def test_the_page_counts_the_values_that_its_tables_call_known():
+    profile = profile_of(dict.fromkeys(("network.latency", "drives.commit", "hosts.setup_time"), 1e-4))
+    unsure = profile.parameters["drives.commit"].model_copy(update={"identified": False})
+    profile = profile.model_copy(
+        update={"parameters": profile.parameters | {"drives.commit": unsure}, "together": (("network.latency",),)}
+    )
+    assert [row[1] for row in known_grid(profile).rows] == ["no", "no", "yes"]
+    assert calibration_page(profile).header.certainty.startswith("1 of 3 values are identifiable")

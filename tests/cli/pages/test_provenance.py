@@ -44,6 +44,16 @@ def test_commands_without_secrets(arguments: list[str], shown: str) -> None:
     assert command_line(["/usr/lib/pytest/__main__.py", *arguments]) == ""
 
 
+def test_options_do_not_break_between_their_dashes(tmp_path: Path) -> None:
+    said = ["tailcast find a<b.yaml --set x=1 -o out", "Simulate longer (--requests): it is -1.5 to 3."]
+    write_page(Page("t", Header("q", "f", "c"), [Section("s", said)]), tmp_path / "page.html")
+    markup = (tmp_path / "page.html").read_text()
+    option = '<span class="option">{}</span>'.format
+    command = f"tailcast find a&lt;b.yaml {option('--set')} x=1 {option('-o')} out"
+    assert f'<p class="command">{command}</p>' in markup
+    assert f"<p>Simulate longer ({option('--requests')}): it is -1.5 to 3.</p>" in markup
+
+
 def test_page_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "page.html"
     arguments = ["whatif", str(EXAMPLE), "--vary", "workload.clients=1,2", "--set", "workload.operations=200"]

@@ -424,6 +424,12 @@ def test_ratios_far_apart_have_few_ticks():
     assert figures.ratio_axis([])["type"] == "log"
 
 
+def test_ratios_of_nearly_one_look_like_one():
+    low, high = figures.ratio_axis([0.999, 1.0002])["range"]
+    assert (10**low, 10**high) == pytest.approx((1 / 1.1, 1.1))
+    assert "range" not in figures.ratio_axis([0.8, 1.01])
+
+
 def test_ratios_are_percentages_or_multiples():
     assert phrases.percent(np.log(1.1)) == "+10.0%"
     assert phrases.percent(np.log(0.5)) == "-50.0%"

@@ -46,5 +46,5 @@ def test_runs_of_a_trace_or_that_were_lengthened_say_so():
 
 def test_the_worst_point_stands_for_all():
     (line,) = points_lines([("clients=8", [TAIL]), ("clients=9", [SLOW]), ("clients=10", [])])
-    assert line.endswith("So at clients=9, the worst of 2 of 3 points.")
+    assert line.endswith("2 of 3 points are too short, clients=9 the most.")
     assert "PUT response time" in line

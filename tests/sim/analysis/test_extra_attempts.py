@@ -37,7 +37,7 @@ def test_the_budgets_of_all_operations_count():
 
 def test_it_is_said_in_a_line():
     hedge = {"after": "p95"}
-    line = "hedges add 0.02 attempts per request, of 0.07 that are allowed"
+    line = "hedges add 0.02 attempts per request, of 0.07 that budgets allow in the long run"
     assert extra_attempts_line(of(hedge=hedge)) == f"{line}; host 0 out is 66.0% busy with them."
     assert extra_attempts_line(of(hedge=hedge), "it is calm") == f"{line}; it is calm."
     for load in (None, replace(LOAD, saturates_first=None)):

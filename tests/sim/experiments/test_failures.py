@@ -39,6 +39,7 @@ from traces.workload.generate import generate
 from traces.workload.workload import Workload
 
 EXAMPLE = EXAMPLES / "minio-12-hdd.yaml"
+BY_ERRORS = "as a failed request counts as one without an end"
 
 
 def minio(*events: dict[str, Any], drives: int = 8, **workload: Any) -> dict[str, Any]:
@@ -355,7 +356,8 @@ def test_tables_and_sentences_say_what_was_found():
     assert grids[0].rows[1][:3] == ["during", f"{during.count:,}", f"{during.count:,} (100%)"]
     (said,) = findings(result)
     assert said.startswith("While drive 0 is down, all GETs fail and all PUTs fail. Afterwards, GET p99 is")
-    assert said.endswith(" GET.p99<100ms is violated during the failure.")
+    assert said.endswith(f" GET.p99<100ms is violated during the failure, {BY_ERRORS}.")
+    assert grids[2].rows[1] == ["during", "fail (errors)"]
 
 
 def test_sentences_are_about_operations_of_all_groups():
@@ -374,13 +376,13 @@ def test_a_gateway_that_is_back_before_anybody_notices_is_told():
     assert "6 s (detected_after)" in note and "gateway 0" in note
     assert not drive.notes, "no load balancer looks after drives"
     told = findings(result)
-    assert told[0].endswith(f"). GET.p99<1s is violated during the failure. {note}.")
+    assert told[0].endswith(f"). GET.p99<1s is violated during the failure, {BY_ERRORS}. {note}.")
     assert re.match(
         r"While gateway 0 is down, \S+ p99 is \S+ \S+ (?:\(few\) )?\(change: .+; \d+\.\d\d% fail\) and ", told[0]
     )
     for window in gateway.windows.values():
         window.slo["GET.p99<1s"] = "fail"
-    assert "GET.p99<1s is violated before, during and after the failure." in findings(result)[0]
+    assert "GET.p99<1s is violated before, during and after the failure" in findings(result)[0]
     spec["workload"]["duration"] = 21
     assert not requested(spec, "gateway", replications=1).failures[0].notes, "it is away for 7 s"
     alone = ceph(gateways={"count": 1})

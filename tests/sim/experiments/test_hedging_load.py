@@ -99,4 +99,6 @@ def test_what_hedges_cost_is_said_after_the_verdict(six):
     role = hedged.load.saturates_first.role
     busy, without = (f"{point.roles[role].utilization:.1%}" for point in (hedged, alone))
     assert cost.startswith("With client.hedge.after=p95, hedges add 0.0")
-    assert cost.endswith(f"that are allowed; the busiest {role} is {busy} busy with them, {without} without.")
+    assert cost.endswith(
+        f"that budgets allow in the long run; the busiest {role} is {busy} busy with them, {without} without."
+    )
