@@ -29,8 +29,10 @@ def requested(run: Run) -> str:
     mix = ", ".join(f"{op} {count / len(run) * 100:.3g}%" for op, count in counts.items())
     clients = len(set(run.column("client").tolist()))
     moved = size(float(run.column("transfer_bytes").sum()))
-    who = "1 client" if clients == 1 else f"{clients:,} clients"
-    what = f"{len(run):,} requests ({mix}; {moved} of payload) from {who} in {seconds(run.duration_s)}"
+    who = " from 1 client" if clients == 1 else f" from {clients:,} clients"
+    if clients == 1 and run.trace is not None and run.trace.pacing.loop == "open":
+        who = ""  # arrivals are generated without clients
+    what = f"{len(run):,} requests ({mix}; {moved} of payload){who} in {seconds(run.duration_s)}"
     return f"{what}; this {_origin(run)}."
 
 
@@ -114,8 +116,11 @@ def verdict(comparison: Comparison, names: tuple[str, str]) -> str:
     """State the verdict of a comparison."""
     limit = f"within ±{comparison.tolerance * 100:g}%"
     if comparison.verdict == "agree":
-        unsure = any(result.unsure_of for result in comparison.ops.values())
-        return f"{names[0]} agrees with {names[1]} {limit}{', as far as these requests can tell' if unsure else ''}."
+        unsure = sum(len(result.unsure_of) for result in comparison.ops.values())
+        if not unsure:
+            return f"{names[0]} agrees with {names[1]} {limit}."
+        doubtful = "1 is" if unsure == 1 else f"{unsure} are"
+        return f"{names[0]} may agree with {names[1]} {limit}: no figure differs for sure, {doubtful} unsure."
     where = "; ".join(
         f"{op} in {', '.join(LABELS[name] for name in result.differs_in)}"
         for op, result in comparison.ops.items()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from models.network.network import Network
 from models.network.route import Stage, Visit
+from models.network.station import NOWHERE
 from models.network.sub_requests import SubRequests
 from sim.demands.visit_places import stations_of
 
@@ -101,14 +102,15 @@ def _joined(need: int, branches: int) -> str:
 
 
 def _boxes(network: Network, visit: Visit, size_bytes: NDArray[np.int64], load: Mapping[str, float]) -> Iterator[Box]:
-    places = tuple(stations_of(network, visit.station))
-    kind = network.stations[places[0]]
+    possible = tuple(stations_of(network, visit.station))
+    # Of some keys or servers the visit is nowhere, such as a link to a part that is on the same host.
+    places = tuple(k for k in possible if network.stations[k].role != NOWHERE.role)
     mean_s = float(visit.mean_s(size_bytes).mean())
-    if not kind.discipline.infinite or mean_s:
+    if places and (not network.stations[places[0]].discipline.infinite or mean_s):
         yield _served(network, visit, places, mean_s, load)
     if visit.starts is not None:
         started = " or ".join(dict.fromkeys(network.routes[route].name for route in visit.starts.routes))
-        yield Box(started, _in_progress(visit.starts), 0.0, places, None)
+        yield Box(started, _in_progress(visit.starts), 0.0, possible, None)
 
 
 def _in_progress(sub: SubRequests) -> str:

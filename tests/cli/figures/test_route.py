@@ -13,7 +13,7 @@ from models.network.discipline import Discipline
 from models.network.network import Network
 from models.network.route import Route, Stage, Visit, single
 from models.network.service_demand import ServiceDemand
-from models.network.station import Station
+from models.network.station import NOWHERE, Station
 from models.store import compile_spec, load_spec
 from sim.demands.service_demands import mean_demands
 from tests.browser import CHROMIUM, WIDTHS, opened
@@ -92,6 +92,19 @@ def test_boxes_have_all_service_demands_of_a_request(store):
         # What is left out takes no time at an infinite server.
         visits = network.routes[k].visits
         assert len(visits) >= sum(count for count, _ in boxes) > len(visits) - 12
+
+
+def test_visits_that_are_nowhere_have_no_box():
+    spec = load_spec(EXAMPLES / "seaweedfs/cluster.yaml", ["workload.duration=null", "workload.operations=200"])
+    network, requests = compile_spec(spec, generate(spec.workload, 0))
+    roles = {
+        box.role
+        for k in np.unique(requests.route).tolist()
+        for fork in forks_of(network, k, requests.size_bytes[requests.route == k], {})
+        for branches in fork.branches
+        for box in branches.boxes
+    }
+    assert NOWHERE in network.stations and {"drive", "host cpu"} <= roles and NOWHERE.role not in roles
 
 
 @pytest.mark.parametrize("store", ["minio", "ceph"])

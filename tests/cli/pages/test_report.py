@@ -184,6 +184,16 @@ def test_the_header_has_question_result_and_certainty(tmp_path):
     assert "differs from real" in found
 
 
+def test_a_comparison_with_doubts_does_not_claim_that_runs_agree():
+    comparison = compare(sample_run(1, 300), sample_run(2, 300))
+    unsure = sum(len(result.unsure_of) for result in comparison.ops.values())
+    said = sentences.verdict(comparison, ("a", "b"))
+    assert comparison.verdict == "agree" and unsure > 1
+    assert said == f"a may agree with b within ±15%: no figure differs for sure, {unsure} are unsure."
+    exact = sample_run(1)
+    assert sentences.verdict(compare(exact, exact, tolerance=3), ("a", "b")) == "a agrees with b within ±300%."
+
+
 def simulated_run(folder, *assignments):
     """A Run of the command, with its spec and trace."""
     sets = ["workload.duration=0.3s", "drives.count=4", "erasure.parity=2", *assignments]
