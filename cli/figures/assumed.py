@@ -13,11 +13,22 @@ from cli.words import LABELS
 from sim.experiments.uncertainty import MOVED, RangeEffects
 
 _MOST = 20  # values in a figure
+STILL = 0.005
+"""Change of a figure, as a fraction, below which it does not move."""
 
 
 def ranges(result: RangeEffects) -> list[go.Figure]:
-    """Return a figure for each of `MOVED`: how far it moves over the range of each value, the strongest first."""
-    return [_ranges(result, name) for name in MOVED[::-1]]
+    """Return a figure for each of `MOVED` that moves: how far over the range of each value, the strongest first."""
+    return [_ranges(result, name) for name in MOVED[::-1] if name not in unmoved(result)]
+
+
+def unmoved(result: RangeEffects) -> list[str]:
+    """Return those of `MOVED` that no value moves by more than `STILL`, whose figures would be empty."""
+    ratios = {
+        name: [r for effect in result.effects for op in whole_ops(result) for r in effect.ops[op][name]]
+        for name in MOVED
+    }
+    return [name for name, found in ratios.items() if all(abs(ratio - 1) < STILL for ratio in found)]
 
 
 def _ranges(result: RangeEffects, name: str) -> go.Figure:

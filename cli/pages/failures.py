@@ -16,7 +16,6 @@ from sim.experiments.failure_result import FailureEffect, Failures
 from sim.experiments.failure_windows import FailureTimeline, OpTimeline
 
 _SHADE = "rgba(213,90,26,0.14)"
-_FAILED = "#b3261e"
 _NOTHING = OpTimeline([], [], [], [])  # of an operation that has no requests
 
 
@@ -118,7 +117,7 @@ def throughput(result: Failures, effect: FailureEffect) -> go.Figure:
             (op, failing.throughput_ops, COLOURS[op], "solid", 2.4),
         ]
         if any(failing.errors_ops):
-            lines.append((f"{op} errors", failing.errors_ops, _FAILED, "dot", 1.6))
+            lines.append((f"{op} errors", failing.errors_ops, COLOURS[op], "dot", 1.6))
         for name, values, colour, dash, width in lines:
             line = {"color": colour, "width": width, "dash": dash, "shape": "hvh"}
             figure.add_scatter(x=_middles(over), y=values, mode="lines", name=name, line=line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cli.figures.assumed import ranges
+from cli.figures.assumed import STILL, ranges, unmoved
 from cli.figures.find import best_figures, effects, limit_figures, strengths
 from cli.pages.page import Header, Page, Section
 from cli.tables.experiments.find import (
@@ -20,7 +20,7 @@ from cli.tables.experiments.find import (
     sensitivity_opening,
 )
 from cli.tables.forecast.uncertainty import assumed_grids, load_line, range_text
-from cli.words import percent
+from cli.words import LABELS, percent
 from sim.experiments.find.find_best import Best
 from sim.experiments.find.find_limit import FoundLimit
 from sim.experiments.sensitivity import Effect, Screening
@@ -107,8 +107,9 @@ def assumed_page(result: RangeEffects, spec: str) -> Page:
         f"Replications of each end of a range: {result.replications}, with common random numbers; ranges are those of "
         "real stores.",
     )
+    still = [f"No value changes {LABELS[name]} by {STILL:.1%} or more." for name in unmoved(result)]
     sections = [
-        Section("Ranges", [_RANGES], charts=ranges(result)),
+        Section("Ranges", [_RANGES, *still], charts=ranges(result)),
         Section("All values", (), assumed_grids(result)),
     ]
     return Page(f"Assumed values of {spec}", header, sections)
