@@ -15,9 +15,9 @@ import pytest
 import yaml
 
 from cli.main import SUMMARIES
-from docs.generators import accuracy, commands, fields, markdown, measured, modelled
+from docs.generators import accuracy, commands, fields, markdown, measured, modelled, reference
 from models.spec.field_paths import paths_of
-from models.store import MODULES, spec_class
+from models.store import MODULES, spec_class, store_named
 from tests.paths import ROOT
 from tests.test_readme import blocks_of, run_all
 
@@ -85,6 +85,22 @@ def test_pages_of_cases_begin_with_what_is_still_wrong() -> None:
         cases = {row["case"] for row in csv.DictReader(file)}
     assert cases and all("## What is still wrong\n\n- " in pages[f"accuracy/{case}.md"] for case in cases)
     assert "## What is still wrong" not in pages["accuracy/minio-nvme8.md"]
+
+
+def test_the_table_of_failures_has_all_failures_of_its_stores() -> None:
+    with (DOCS / "failures.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for store in {row["store"] for row in rows}:
+        shown = {re.split("[:=]", row["failure"])[0]: row["in specs"] for row in rows if row["store"] == store}
+        assert shown == {name: kind.event for name, kind in store_named(store).faults.items()}
+    page = reference.reference_pages(DOCS)[reference.FAILURES]
+    assert page.count("\n| `") == len(rows) and "## swift" in page
+
+
+def test_each_store_says_what_is_safe_when_it_acknowledges() -> None:
+    page = reference.reference_pages(DOCS)[reference.ACKNOWLEDGED].lower()
+    own = {name for name in MODULES if not store_named(name).issues}
+    assert {name for name in MODULES if f"| {name} |" in page} == own
 
 
 @pytest.mark.parametrize("store", MODULES)

@@ -23,6 +23,7 @@ from docs.generators.fields import field_pages  # noqa: E402
 from docs.generators.markdown import with_blank_lines  # noqa: E402
 from docs.generators.measured import measured_pages  # noqa: E402
 from docs.generators.modelled import modelled_page  # noqa: E402
+from docs.generators.reference import reference_pages  # noqa: E402
 from docs.generators.sdks import PAGE as SDKS  # noqa: E402
 from docs.generators.sdks import sdk_page  # noqa: E402
 from validate.campaign.comparison import read_comparison  # noqa: E402
@@ -48,6 +49,7 @@ def generated_pages() -> dict[str, str]:
         ),
         "modelled.md": modelled_page(DOCS),
         SDKS: sdk_page(),
+        **reference_pages(DOCS),
         **measured_pages(ROOT / "benchmarks", DOCS),
     }
 
