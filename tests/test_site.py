@@ -20,6 +20,7 @@ from models.spec.field_paths import paths_of
 from models.store import MODULES, spec_class, store_named
 from tests.paths import ROOT
 from tests.test_readme import blocks_of, run_all
+from validate.reference.figures import is_figure
 
 DOCS = ROOT / "docs"
 GUIDES = sorted((DOCS / "howto").glob("*.md"))
@@ -95,6 +96,13 @@ def test_the_table_of_failures_has_all_failures_of_its_stores() -> None:
         assert shown == {name: kind.event for name, kind in store_named(store).faults.items()}
     page = reference.reference_pages(DOCS)[reference.FAILURES]
     assert page.count("\n| `") == len(rows) and "## swift" in page
+
+
+def test_columns_of_published_tables_are_figures_that_are_read() -> None:
+    page = reference.reference_pages(DOCS)[reference.COLUMNS]
+    columns = [line.split("|")[1] for line in page.splitlines() if line.startswith("|")]
+    named = [name for cell in columns for name in re.findall(r"`(\w+_(?:ms|ops|s|cores|percent))`", cell)]
+    assert len(named) > 12 and all(map(is_figure, named))
 
 
 def test_each_store_says_what_is_safe_when_it_acknowledges() -> None:

@@ -1,4 +1,4 @@
-"""Pages of tables that the pages of several stores refer to: what failures do, and when objects are safe."""
+"""Pages of tables: what failures do, when objects are safe, and the columns of published tables."""
 
 from __future__ import annotations
 
@@ -8,12 +8,25 @@ from pathlib import Path
 
 from docs.generators.markdown import code, table
 
-FAILURES, ACKNOWLEDGED = "reference/failures.md", "reference/acknowledged.md"
+FAILURES, ACKNOWLEDGED, COLUMNS = "reference/failures.md", "reference/acknowledged.md", "reference/columns.md"
 
 
 def reference_pages(docs: Path) -> dict[str, str]:
     """Return the pages by path, from CSV files in `docs`."""
-    return {FAILURES: _failures(docs / "failures.csv"), ACKNOWLEDGED: _acknowledged(docs / "acknowledged.csv")}
+    return {
+        FAILURES: _failures(docs / "failures.csv"),
+        ACKNOWLEDGED: _page(
+            docs / "acknowledged.csv",
+            "What is safe when a PUT is acknowledged",
+            "The places in the sources of the stores are in `models/STORE/durability.py`.",
+        ),
+        COLUMNS: _page(
+            docs / "columns.csv",
+            "Columns of published tables",
+            "Of tables for `tailcast reference run --table` and `tailcast calibrate --table` "
+            "([an example](../assumptions.md#published-tables)).",
+        ),
+    }
 
 
 def _failures(path: Path) -> str:
@@ -29,13 +42,9 @@ def _failures(path: Path) -> str:
     return "\n".join(parts)
 
 
-def _acknowledged(path: Path) -> str:
+def _page(path: Path, title: str, about: str) -> str:
     columns, *rows = _read(path)
-    return "\n".join([
-        "# What is safe when a PUT is acknowledged\n",
-        "The places in the sources of the stores are in `models/STORE/durability.py`.\n",
-        table(columns, rows),
-    ])  # fmt: skip
+    return "\n".join([f"# {title}\n", f"{about}\n", table(columns, rows)])
 
 
 def _read(path: Path) -> list[list[str]]:
