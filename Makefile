@@ -24,7 +24,7 @@ CLOCKED := tests/validate tests/traces/logs tests/test_benchmarks.py tests/test_
 # Tests start many processes, each of which would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test nightly coverage lint lowest lock axe site kernel header kernel-debug kernel-sanitize schema bench scoreboard minio ceph swift versitygw seaweedfs box file-systems clean
+.PHONY: demo test nightly coverage lint lowest lock axe site kernel header kernel-debug kernel-sanitize schema bench scoreboard minio ceph swift versitygw seaweedfs garage box file-systems clean
 
 demo: .venv/built
 	$(BIN)/tailcast demo --force
@@ -105,6 +105,10 @@ ceph swift: .venv/ready
 # these are skipped.
 versitygw seaweedfs: .venv/ready
 	-$(BIN)/tailcast lab install $@
+
+# Garage, for its live tests: up to an hour of compiling with Cargo, so CI leaves it out and skips them.
+garage: .venv/ready
+	$(BIN)/tailcast lab install garage
 
 # JuiceFS, s3fs and Redis for the live tests; where they cannot be had, these are skipped.
 file-systems: .venv/ready

@@ -26,9 +26,14 @@ def credentials_in(path: Path) -> Credentials:
     return Credentials(file[PROFILE]["aws_access_key_id"], file[PROFILE]["aws_secret_access_key"])
 
 
-def write_credentials(folder: Path) -> None:
-    """Write new credentials; the access key has the form ``account:user`` of Swift, which other stores take, too."""
+def write_credentials(folder: Path, with_account: bool = False) -> None:
+    """Write new credentials.
+
+    Args:
+        with_account: whether the access key has the form ``account:user``.
+    """
     credentials = os.open(folder / "credentials", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    access_key = f"tc{':' if with_account else '-'}{secrets.token_hex(8)}"
     with os.fdopen(credentials, "w") as file:
-        keys = f"aws_access_key_id = tc:{secrets.token_hex(8)}\naws_secret_access_key = {secrets.token_urlsafe(30)}\n"
+        keys = f"aws_access_key_id = {access_key}\naws_secret_access_key = {secrets.token_urlsafe(30)}\n"
         file.write(f"[{PROFILE}]\n{keys}")

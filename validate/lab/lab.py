@@ -79,7 +79,7 @@ def up(
             if shape is not None:
                 require(progress)
             wanted = _Wanted(kind, form, shape, seed, options)
-            return _begin(wanted, kind.find() or kind.install(progress))
+            return _begin(wanted, _program(kind, progress))
         if (store.name, store.form) != (name, form):
             raise InputError(
                 f"{store.name} is up with {store.form}, not {name} with {form}; "
@@ -97,7 +97,22 @@ def up(
             set_up.end_start(store.box)
         if all(node.alive for node in store.nodes):
             return store
-        return _start(kind, store, kind.find() or kind.install(progress))
+        return _start(kind, store, _program(kind, progress))
+
+
+def _program(kind: StoreKind, progress: Progress) -> Path:
+    """Return the program of a store, which is installed where it is missing.
+
+    Raises:
+        InputError: it cannot be, or takes too long to be installed without a request.
+    """
+    if (program := kind.find()) is not None:
+        return program
+    if not kind.installed_by_up:
+        raise InputError(
+            f"{kind.title} is not installed; 'tailcast lab install {kind.name}' does that ({kind.installation})"
+        )
+    return kind.install(progress)
 
 
 def down(name: str) -> bool:
@@ -215,7 +230,7 @@ def _begin(wanted: _Wanted, program: Path) -> Store:
     _remove(folder)  # of a store that died
     folder.mkdir(mode=0o700)
     version = wanted.kind.version(program)
-    write_credentials(folder)
+    write_credentials(folder, wanted.kind.has_accounts)
     try:
         if wanted.shape is None:
             urls = [f"http://127.0.0.1:{port}" for port in free_ports(wanted.form.host_count)]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from traces.errors import InputError
 from traces.spec.suggestions import instead
 from validate.lab.ceph.store import Ceph
+from validate.lab.garage.store import Garage
 from validate.lab.minio.store import Minio
 from validate.lab.seaweedfs.store import SeaweedFs
 from validate.lab.store import StoreKind
 from validate.lab.swift.store import Swift
 from validate.lab.versitygw.store import Versitygw
 
-_KINDS: tuple[StoreKind, ...] = (Minio(), Ceph(), Swift(), Versitygw(), SeaweedFs())
+_KINDS: tuple[StoreKind, ...] = (Minio(), Ceph(), Swift(), Versitygw(), SeaweedFs(), Garage())
 
 STORES = {kind.name: kind for kind in _KINDS}
 

@@ -277,6 +277,8 @@ class StoreKind(Protocol):
         file_name: the name of a file on a drive without what differs between objects, for stores whose files are not
             named by objects; None for the others.
         has_db: whether it keeps a database that a drive of its own may hold.
+        has_accounts: whether its access keys have the form ``account:user``.
+        installed_by_up: whether its program is installed when it is first started; otherwise only by request.
         fault_event: the entry of the section `faults` of its model's spec for a fault that began at `at` s and lasted
             until `until` s (None: to the end); None if the model has no such fault. None where it has none at all.
         placement: where it has its objects; None where it does not tell.
@@ -293,6 +295,8 @@ class StoreKind(Protocol):
     trace_format: str | None
     file_name: Callable[[str], str] | None
     has_db: bool
+    has_accounts: bool
+    installed_by_up: bool
     fault_event: FaultEvent | None
     placement: Placement | None
     reshard: Callable[[Store, float, int], StagedFaults] | None

@@ -33,6 +33,8 @@ class StubS3:
     trace_format = None
     file_name = None
     has_db = False
+    has_accounts = False
+    installed_by_up = True
     fault_event = None
     placement = None
     reshard = None

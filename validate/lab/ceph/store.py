@@ -29,6 +29,8 @@ class Ceph:
     trace_format: str | None = "rgw-ops-log"
     file_name: Callable[[str], str] | None = None
     has_db = True
+    has_accounts = False
+    installed_by_up = True
     fault_event: FaultEvent | None = staticmethod(fault_event)
     placement: Placement | None = CephPlacement()
     reshard: Callable[[Store, float, int], StagedFaults] | None = ReshardAt

@@ -1,1 +1,1 @@
-"""How programs of stores are found and installed: from Debian, with Go, from PyPI."""
+"""How programs of stores are found and installed: from Debian, with Go or Cargo, from PyPI."""

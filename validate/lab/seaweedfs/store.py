@@ -26,6 +26,8 @@ class SeaweedFs:
     trace_format: str | None = None
     file_name: Callable[[str], str] | None = None
     has_db = False
+    has_accounts = False
+    installed_by_up = True
     fault_event: FaultEvent | None = staticmethod(fault_event)
     placement: Placement | None = None
     reshard: Callable[[Store, float, int], StagedFaults] | None = None

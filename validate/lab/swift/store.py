@@ -28,6 +28,8 @@ class Swift:
     trace_format: str | None = "swift-proxy-log"
     file_name: Callable[[str], str] | None = staticmethod(file_name)
     has_db = False
+    has_accounts = True
+    installed_by_up = True
     fault_event: FaultEvent | None = staticmethod(fault_event)
     placement: Placement | None = None
     reshard: Callable[[Store, float, int], StagedFaults] | None = None

@@ -1,0 +1,1 @@
+"""Garage, started with a node on each host."""
