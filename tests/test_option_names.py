@@ -53,6 +53,15 @@ OF_OTHER_PROGRAMS = {
         *("--name", "--norandommap", "--output-format", "--randrepeat", "--runtime", "--rw", "--size"),  # fio
     },
     "validate/lab/minio/program.py": {"--quiet", "--address"},  # minio server
+    "validate/lab/garage/cluster.py": {"--config"},  # garage
+    "validate/lab/programs/cargo.py": {
+        "--features",
+        "--locked",
+        "--no-default-features",
+        "--root",
+        "--target-dir",
+        "--version",
+    },  # cargo
     "validate/lab/seaweedfs/cluster.py": {"--chdir"},  # env
     "validate/lab/versitygw/program.py": {"--health", "--port", "--quiet"},  # versitygw
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,8 @@ def _measured(campaign: Campaign, window: Window, store: Store, out: Path, size:
         if kind.discard is not None:
             kind.discard(store)
         schedule = _schedule(cell, store, size)
-        run = replay(trace, store.target, options, faults=schedule)
+        settle = partial(kind.settle, store) if kind.settle is not None else lambda: None
+        run = replay(trace, store.target, options, faults=schedule, settle=settle)
         if run.info["aborted"]:
             raise KeyboardInterrupt
         cpu = run.info["cpu"]

@@ -285,6 +285,7 @@ class StoreKind(Protocol):
         reshard: reshards the index of the newest bucket at a time in s of a replay, to a number of shards; None where
             there is no such index.
         discard: removes what deletes have left on the drives; None where they leave nothing.
+        settle: waits until what was written is read from where it stays; None where it is at once.
     """
 
     name: str
@@ -301,6 +302,7 @@ class StoreKind(Protocol):
     placement: Placement | None
     reshard: Callable[[Store, float, int], StagedFaults] | None
     discard: Callable[[Store], None] | None
+    settle: Callable[[Store], None] | None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         """Check that the store can be started in a form, with options of its own configuration.

@@ -70,6 +70,7 @@ def replay(
     progress: Progress = lambda stage, done, total: None,
     faults: Faults | None = None,
     watch: Watch | None = None,
+    settle: Callable[[], None] = lambda: None,
 ) -> Run:
     """Issue the requests of a trace on a store, in buckets created for it, or on a mount, in a folder created for it.
 
@@ -77,6 +78,9 @@ def replay(
     the store did not respond after the last request, in ``info["no_response_after"]``, else null. After an interrupt,
     the Run has the requests issued until then, ``info["aborted"]`` is true, and ``info["unissued"]`` has the others,
     except for a loop with a duration.
+
+    Args:
+        settle: called when all objects that the trace reads are written.
 
     Raises:
         InputError: before anything is issued: the trace cannot be replayed (see `plan_of`), the store is unreachable or
@@ -88,6 +92,8 @@ def replay(
         client = Client(ReplayTask(plan, target, buckets.names, watch is not None), access)
         path = client.paths[0]
         buckets.preload(path, plan.preload, client.payload, lambda done: progress("prepare", done, len(plan.preload)))
+        if plan.preload:
+            settle()
         info, records = _measure(client, progress, faults, watch)
         after = path.head(buckets.names[plan.buckets[0]], ABSENT_KEY)
     info |= {

@@ -30,7 +30,6 @@ from validate.campaign.comparison import Entry, read_comparison
 RECORDED = ROOT / "benchmarks" / "box" / "accesses.csv"
 OFF = {
     ("minio", "LIST"): "the model reads a few names more than the prefix has",
-    ("ceph", "GET"): "of 4 KiB: the model is told that the OSD still has it",
     ("ceph", "DELETE"): "of several RADOS objects: entries of the garbage collector",
 }
 """Operations of whose accesses the models lack some, or have some more, of one size."""

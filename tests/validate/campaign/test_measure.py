@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 import yaml
@@ -17,6 +18,7 @@ from validate.campaign.cells import cells_of
 from validate.campaign.measure import measure, measured, windows_of
 from validate.lab import lab
 from validate.lab.registry import STORES
+from validate.lab.store import Store
 
 CAMPAIGN = {
     "store": "stub-s3",
@@ -56,6 +58,22 @@ def test_loads_are_measured_once_and_kept(file: Path, tmp_path: Path) -> None:
     ]
     assert Run.read(out / "two" / "2").info["lab"]["hosts"] == 2
     assert lab.running() is None and len(measured(out, "closed")) == 2
+
+
+def test_a_store_settles_between_what_it_holds_and_the_requests(file: Path, tmp_path: Path) -> None:
+    class Settling(StubS3):
+        @staticmethod
+        def settle(store: Store) -> None:
+            for path in ("_put", "_read"):
+                with urlopen(f"{store.endpoint_url}/{path}", timeout=5.0) as response:
+                    held.append(json.load(response))
+
+    held: list[object] = []
+    STORES["stub-s3"] = Settling()
+    campaign = read_campaign(file)
+    measure(campaign, windows_of([cells_of(campaign)["closed"]], 1, tmp_path), tmp_path, 1.0, lambda line: None)
+    assert len(held) == 2 and held[0] and held[1] == [], "objects are written, and none is read yet"
+    assert len(measured(tmp_path, "closed")[0])
 
 
 def test_a_run_of_another_size_or_load_is_not_taken_for_this_one(file: Path, tmp_path: Path) -> None:

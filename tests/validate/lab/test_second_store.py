@@ -39,6 +39,7 @@ class StubS3:
     placement = None
     reshard = None
     discard = None
+    settle = None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         if form.drives != 1:

@@ -31,7 +31,7 @@ print(json.dumps(found))
 """
 _WITHIN_S = 60.0
 _NAMES = 60
-"""Names tried for each key; three OSDs have six orders."""
+"""Names tried for each key; three OSDs have six orders, and three of four 24, not all of which a pool has."""
 
 
 class CephPlacement:
@@ -58,7 +58,7 @@ class CephPlacement:
 
     @staticmethod
     def applied(trace: Trace, recorded: Mapping[str, Sequence[int]], spec: CephSpec) -> Trace:
-        """Return a trace whose keys the model places on the recorded OSDs; others keep theirs.
+        """Return a trace whose keys the model places on the recorded OSDs, or at least on the same primary.
 
         Keys are renamed, which changes nothing else, as places depend on names only.
         """
@@ -72,5 +72,6 @@ class CephPlacement:
         chosen = []
         for number, key in enumerate(known):
             tried = range(number * _NAMES, (number + 1) * _NAMES)
-            chosen.append(names[next((n for n in tried if osds[n] == recorded.get(key, osds[n])), tried[0])])
+            wanted = recorded.get(key, osds[tried[0]])
+            chosen.append(names[max(tried, key=lambda n: (osds[n] == wanted, osds[n][0] == wanted[0]))])
         return trace.with_keys(pa.DictionaryArray.from_arrays(keys.indices, pa.array(chosen)))

@@ -14,6 +14,7 @@ from validate.lab.ceph.options import check, pools_of, sends_at_once
 from validate.lab.ceph.placement import CephPlacement
 from validate.lab.ceph.readiness import unready
 from validate.lab.ceph.reshard import ReshardAt
+from validate.lab.ceph.settling import settle
 from validate.lab.store import FaultEvent, Form, Node, Placement, Progress, RequestTrace, Spawn, StagedFaults, Store
 from validate.s3.account import Target
 
@@ -35,6 +36,7 @@ class Ceph:
     placement: Placement | None = CephPlacement()
     reshard: Callable[[Store, float, int], StagedFaults] | None = ReshardAt
     discard: Callable[[Store], None] | None = None
+    settle: Callable[[Store], None] | None = staticmethod(settle)
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         check(form, options)

@@ -33,6 +33,7 @@ class Minio:
     placement: Placement | None = None
     reshard: Callable[[Store, float, int], StagedFaults] | None = None
     discard: Callable[[Store], None] | None = staticmethod(discard)
+    settle: Callable[[Store], None] | None = None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         set_size_of(form)

@@ -32,6 +32,7 @@ class SeaweedFs:
     placement: Placement | None = None
     reshard: Callable[[Store, float, int], StagedFaults] | None = None
     discard: Callable[[Store], None] | None = None
+    settle: Callable[[Store], None] | None = None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         check(form, options)

@@ -34,6 +34,7 @@ class Swift:
     placement: Placement | None = None
     reshard: Callable[[Store, float, int], StagedFaults] | None = None
     discard: Callable[[Store], None] | None = None
+    settle: Callable[[Store], None] | None = None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         check(form, options)

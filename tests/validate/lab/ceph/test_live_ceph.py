@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from validate.lab.box.set_up import with_accesses
 from validate.lab.box.shape import Shape
 from validate.lab.ceph import program
 from validate.lab.ceph.reshard import ReshardAt
+from validate.lab.ceph.settling import settle
 from validate.lab.faults import LabFault
 from validate.lab.mounts import mounted_below
 from validate.lab.request_trace import recording
@@ -69,6 +71,11 @@ def test_requests_accesses_and_the_failure_of_a_host(lab_state: Path, tmp_path: 
     assert written > 3 * 10 << 20, "three replicas"
     assert {row["host"] for row in rows if row["kind"] == "fsync"} == {0, 1, 2}
     assert sum(row["size_bytes"] for row in rows if row["kind"] == "read") == pytest.approx(10 << 20, rel=0.2)
+
+    few = trace_of(["GET"] * 8, [f"k{i}" for i in range(8)], Pacing("closed", 1), size_bytes=[4096] * 8)
+    run = with_accesses(store.box, replay(few, store.target, settle=partial(settle, store)))
+    assert run.drive_accesses is not None and not run.failed.any()
+    assert run.drive_accesses.column("kind").to_pylist().count("read") == 8, "none is served from memory"
 
     body, client = os.urandom(5000), Account(store.target).client(store.endpoint_url, 1, 60.0)
     client.create_bucket(Bucket="lives")
