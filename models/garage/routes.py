@@ -46,6 +46,8 @@ INLINE_BYTES = 3072
 """Objects below it are in their row (INLINE_THRESHOLD)."""
 BLOCKS_AT_ONCE = 3
 """Blocks of a PUT in progress (block_max_concurrent_writes_per_request), and of a GET: one, and two read ahead."""
+FIRST_READ_BYTES = 32
+"""A file is read by calls of this size, again of it, and then of twice the one before (tokio's read_to_end)."""
 LATER_COMMITS = 3
 """Transactions after each insert, for which no request waits: 20 commits of a node were measured for a PUT of one
 block, which inserts five rows, and 33 for one of three blocks."""
@@ -59,17 +61,22 @@ class Kind:
         blocks: 0: the object is in its row; 1: it has one block; 2: it has several.
         cached: whether the page caches have the blocks of a GET.
         held: whether Nagle's algorithm holds back the response.
+        reads: number of calls that read a block from a direct drive; 0: one access.
     """
 
     op: Op
     blocks: int = 1
     cached: bool = False
     held: bool = False
+    reads: int = 0
 
     @property
     def variant(self) -> str:
         """That of the route."""
-        return words(("inline", "", "in blocks")[self.blocks], "cached" * self.cached, "held" * self.held)
+        return words(
+            ("inline", "", "in blocks")[self.blocks], "cached" * self.cached, "held" * self.held,
+            f"in {self.reads} reads" * bool(self.reads),
+        )  # fmt: skip
 
 
 class Routes:
@@ -138,7 +145,7 @@ class Routes:
         """The transfer of an object's blocks: of one, or of several, some of them at the same time."""
         if kind.blocks == 1:
             return stages
-        route = self._started.add(Route(kind.op, stages, variant=words("cached" * kind.cached, "block")))
+        route = self._started.add(Route(kind.op, stages, variant=words(kind.variant, "block")))
         return in_series(chunked(
             self.stations.latency, self.spec.block_size, route, parallel=BLOCKS_AT_ONCE, own_keys=False,
             key_step=self.places.next_partition, delivers=kind.op == "GET", keeps=(),
@@ -207,7 +214,7 @@ class Routes:
         latency, copies = self.stations.latency, range(self.spec.replication)
         writes = [self._block_write(partial(self.places.node, "block write", n)) for n in copies]
         stages = fan_out(writes, wait_for=self.spec.protection.write_quorum)
-        if not self.spec.data_fsync:
+        if not (self.spec.data_fsync or self.drives.direct):
             back = [self._written_back(partial(self.places.node, "block write", n)) for n in copies]
             stages += detached(latency, back)
         route = self._started.add(Route("PUT", stages, variant="copies of a block"))
@@ -216,14 +223,15 @@ class Routes:
         return in_series(self._received()) + fan_out([block, row, row])
 
     def _block_write(self, at: Server) -> Step:
-        """A file in the page cache of a node, synced with its directory if that is set."""
+        """A file in the page cache of a node, or on a direct drive; synced with its directory if that is set."""
         moved = send(self.wire.scaled(self.spec.compressed), at("own out"), at("in"))
         stall = self._stall()
-        synced: Step = ()
+        stored: Step = ()
+        if self.spec.data_fsync or self.drives.direct:
+            stored = access(at("drive"), (self.drives.write or NOTHING).scaled(self.spec.compressed))
         if self.spec.data_fsync:
-            written = access(at("drive"), (self.drives.write or NOTHING).scaled(self.spec.compressed))
-            synced = written + access(at("drive"), self.drives.sync or NOTHING, times=2)
-        return self._called(at, carries=True) + moved + stall + synced
+            stored += access(at("drive"), self.drives.sync or NOTHING, times=2)
+        return self._called(at, carries=True) + moved + stall + stored
 
     def _written_back(self, at: Server) -> Step:
         return self._awaited(at) + access(at("drive"), (self.drives.write or NOTHING).scaled(self.spec.compressed))
@@ -241,7 +249,9 @@ class Routes:
         read: Step = ()
         if not kind.cached:
             latency = use(self.stations.drive_latency, self.drives.read_latency)
-            read = access(at("drive"), (self.drives.read or NOTHING).scaled(self.spec.compressed), latency)
+            demand = (self.drives.read or NOTHING).scaled(self.spec.compressed)
+            read = access(at("drive"), demand, latency)
+            read += access(at("drive"), demand.without_bytes, latency, times=max(0, kind.reads - 1))
         moved = send(self.wire.scaled(self.spec.compressed), at("out"), at("own in"))
         return self._called(at) + read + moved
 

@@ -15,8 +15,8 @@ from models.garage.faults import Fault
 from models.hosts.sections import (
     BALANCE,
     Balance,
-    BufferedDrives,
     Calls,
+    DirectDrives,
     ServerHosts,
     StoredObjects,
     buffered_drive_presets,
@@ -64,7 +64,7 @@ class GarageHosts(ServerHosts):
     internode: GarageCalls = Field(GarageCalls(), description="Calls between nodes.")
 
 
-class Drives(BufferedDrives):
+class Drives(DirectDrives):
     """The drives of each host: blocks on all of them, metadata on the first."""
 
 

@@ -66,6 +66,25 @@ def test_nagle_holds_back_small_blocks_and_the_last_bytes_between_nodes():
     assert mean_ms(loopback("workload.object_size=4KiB", "network.delayed_ack=0s")) < 3
 
 
+@pytest.mark.parametrize(("size", "calls"), [("1KiB", 0), ("4KiB", 8), ("1MiB", 16), ("3MiB", 48), ("5000B", 9)])
+def test_a_direct_drive_is_read_by_calls_that_double(size, calls):
+    spec = load_spec(
+        EXAMPLES / "garage/box.yaml",
+        ["workload.operations=40", "workload.mix={GET: 1}", f"workload.object_size={size}"],
+    )
+    _, busy = run(spec)
+    assert busy.get("drive", 0.0) == pytest.approx(16e-3 * calls)
+
+
+@pytest.mark.parametrize(("fsync", "accesses"), [("true", 3), ("false", 1)])
+def test_a_direct_drive_is_written_before_the_response(fsync, accesses):
+    changes = "workload.mix={PUT: 1}", "workload.clients=1", "workload.operations=40", f"data_fsync={fsync}"
+    spec = load_spec(EXAMPLES / "garage/box.yaml", [*changes, "workload.object_size=4KiB"])
+    _, busy = run(spec)
+    assert busy["drive"] == pytest.approx(3 * accesses * 16e-3, rel=0.05), "three copies"
+    assert 16 * accesses < mean_ms(spec) < 16 * accesses + 12
+
+
 def test_a_node_commits_one_transaction_at_a_time():
     more = "workload.clients=16", "workload.operations=400", "metadata.fsync=true", "drives.sync=10ms"
     spec = loopback("workload.mix={PUT: 1}", *ONE_NODE, "network.delayed_ack=0s", *more)
