@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from models.devices.hdd_scheduling import HddQueue, hdd_queue
 from models.garage.faults import epochs_of
 from models.garage.places import Places
-from models.garage.routes import FIRST_READ_BYTES, INLINE_BYTES, Kind, Routes
+from models.garage.routes import FIRST_READ_BYTES, FRAME_BYTES, INLINE_BYTES, Kind, Routes
 from models.garage.spec import GarageSpec
 from models.hosts.stations import HostStations
 from models.network.demand_sheet import Requests
@@ -69,8 +69,8 @@ def _kinds(spec: GarageSpec, trace: Trace) -> tuple[list[Kind], NDArray[np.int32
         reads & (blocks > 0) & (uniforms(0, stream_id("garage/cached"), 0, len(op)) < spec.hosts.page_cache.hit_ratio)
     )
     held = reads & (blocks > 0) & (moved <= held_bytes(spec.network.mtu)) & (spec.network.delayed_ack > 0)
-    read = spec.compressed * np.minimum(trace.size_bytes, spec.block_size)
-    calls = 1 + np.ceil(np.log2(np.maximum(read, FIRST_READ_BYTES) / FIRST_READ_BYTES)).astype(np.int64)
+    stored = spec.compressed * np.minimum(trace.size_bytes, spec.block_size) + FRAME_BYTES
+    calls = 1 + np.ceil(np.log2(np.maximum(stored, FIRST_READ_BYTES) / FIRST_READ_BYTES)).astype(np.int64)
     calls = np.where(reads & (blocks > 0) & ~cached, calls, 0) if spec.drives.direct else np.zeros(len(op), np.int64)
     return kinds_of_rows(
         [op, blocks, cached, held, calls],

@@ -48,6 +48,8 @@ BLOCKS_AT_ONCE = 3
 """Blocks of a PUT in progress (block_max_concurrent_writes_per_request), and of a GET: one, and two read ahead."""
 FIRST_READ_BYTES = 32
 """A file is read by calls of this size, again of it, and then of twice the one before (tokio's read_to_end)."""
+FRAME_BYTES = 13
+"""Of zstd's format with a checksum around a block, which is stored in it also if it does not become smaller."""
 LATER_COMMITS = 3
 """Transactions after each insert, for which no request waits: 20 commits of a node were measured for a PUT of one
 block, which inserts five rows, and 33 for one of three blocks."""

@@ -83,6 +83,6 @@ STORE = Store(
     object_limits=lambda spec: _LIMITS,
     spreads=SPREADS,
     durability=durability,
-    evidence=Evidence("mechanism", "docs/garage.md"),
+    evidence=Evidence("box", "docs/garage.md"),
     setup=SETUP,
 )

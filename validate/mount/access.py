@@ -48,11 +48,11 @@ def data_path_to(access: Access, plan: ReplayPlan, url: str, names: Iterable[str
     return connect(access, options.data_path, url, names, pool, options.limit_s, options.multipart.parallel)
 
 
-def payload_of(access: Access, plan: ReplayPlan) -> Payload | FileContents:
-    """Return the contents of what a replay writes."""
+def payload_of(access: Access, plan: ReplayPlan, names: Iterable[str]) -> Payload | FileContents:
+    """Return the contents of what a replay writes to the buckets that were created for it."""
     if isinstance(access, MountPoint):
         return FileContents()
-    return Payload(plan.longest_piece_bytes, plan.options.multipart)
+    return Payload(plan.longest_piece_bytes, plan.options.multipart, names)
 
 
 @contextmanager

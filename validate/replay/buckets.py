@@ -36,14 +36,15 @@ class Payload:
     Args:
         longest_bytes: size of the longest piece.
         multipart: how objects are divided into parts.
+        buckets: created ones, whose names select the buffer: some stores keep equal blocks once, also of other replays.
     """
 
     _OFFSETS = 1 << 16
 
-    def __init__(self, longest_bytes: int, multipart: Multipart):
+    def __init__(self, longest_bytes: int, multipart: Multipart, buckets: Iterable[str] = ()):
         self._multipart = multipart
-        count = longest_bytes + self._OFFSETS
-        self._buffer = memoryview(np.random.Generator(np.random.Philox(0)).bytes(count))
+        count, seed = longest_bytes + self._OFFSETS, zlib.crc32(" ".join(buckets).encode())
+        self._buffer = memoryview(np.random.Generator(np.random.Philox(seed)).bytes(count))
 
     def parts(self, key: str, size_bytes: int) -> list[memoryview]:
         """Return the body of an object in one piece or in parts, determined by key and size, without copying."""

@@ -49,10 +49,10 @@ class Client:
         options = job.plan.options
         self.job, self.part = job, part
         multipart = options.multipart
-        self.payload = payload_of(access, job.plan)
         pool = part.count(job.plan.workers) * (2 if options.hedges else 1)
         pool *= multipart.parallel if job.plan.in_parts else 1
         names = list(job.buckets.values())
+        self.payload = payload_of(access, job.plan, names)
         self.paths = [
             data_path_to(access, job.plan, url, names, pool) for url in job.target.node_urls or (access.endpoint_url,)
         ]

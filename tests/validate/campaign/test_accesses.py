@@ -44,7 +44,7 @@ def recorded(entry: str) -> list[OperationAccesses]:
     return [row for row in read_accesses(RECORDED) if row.entry == entry]
 
 
-@pytest.mark.parametrize("entry", ["minio", "ceph", "swift", "seaweedfs", "versitygw"])
+@pytest.mark.parametrize("entry", ["minio", "ceph", "swift", "seaweedfs", "versitygw", "garage"])
 def test_models_make_the_accesses_that_the_box_has_logged(entry: str) -> None:
     rows = recorded(entry)
     assert [(row.op, row.size_bytes) for row in rows] == [(STEPS[n].op, STEPS[n].size_bytes) for n in COUNTED]

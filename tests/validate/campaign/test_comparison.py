@@ -63,9 +63,11 @@ def shape_of(campaign: Campaign) -> object:
 
 def test_stores_of_the_example_have_the_same_loads_and_links() -> None:
     found = read_comparison(FILE)
-    assert {entry.of for entry in found.entries.values()} == {"minio", "ceph", "swift", "seaweedfs", "versitygw"}
+    assert {entry.of for entry in found.entries.values()} == {
+        "minio", "ceph", "swift", "seaweedfs", "versitygw", "garage"
+    }  # fmt: skip
     synced = [entry for entry in found.entries.values() if entry.promise == "synced"]
-    assert len(synced) == 5 and len({entry.names for entry in synced}) == 1
+    assert len(synced) == 6 and len({entry.names for entry in synced}) == 1
     assert {shape_of(entry.campaign) for entry in found.entries.values()} == {shape_of(synced[0].campaign)}
     for entry in found.entries.values():
         assert 0 < len(sampled(entry, found.sample)) <= 8

@@ -61,7 +61,7 @@ def test_large_objects_are_uploaded_in_parts(stub: Stub, data_path: str) -> None
     name = run.info["buckets"]["b"]
     for key, size in zip(["whole", "two", "three", "read"], [*sizes, 20 * MIB], strict=True):
         body = store.s3.get_object(Bucket=name, Key=key)["Body"].read()
-        assert body == b"".join(Payload(5 * MIB, PARTS).parts(key, size)) and len(body) == size
+        assert body == b"".join(Payload(5 * MIB, PARTS, [name]).parts(key, size)) and len(body) == size
     recorded = recorded_policies(run, "run")
     assert recorded == IN_PARTS
     data = {"workload": {"operations": 1, "object_size": "4KiB"}, "hosts": {"count": 3}}
@@ -90,6 +90,7 @@ def test_what_of_an_upload_s3_does_not_allow_is_refused() -> None:
 
 def test_the_parts_of_a_body_add_up() -> None:
     payload = Payload(12 * MIB, Multipart(threshold=12 * MIB, part_size=5 * MIB))
+    assert payload.parts("a", 9) != Payload(12 * MIB, PARTS, ["tailcast-other"]).parts("a", 9), "of another replay"
     for size, parts in ((0, [0]), (12 * MIB, [12 * MIB]), (12 * MIB + 1, [5 * MIB, 5 * MIB, 2 * MIB + 1])):
         assert [len(part) for part in payload.parts("k", size)] == parts
     assert bytes(payload.parts("k", 10)[0]) == bytes(payload.parts("k", 10)[0]) != bytes(payload.parts("l", 10)[0])

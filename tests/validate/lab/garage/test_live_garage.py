@@ -42,8 +42,8 @@ def test_requests_on_plain_folders(folder: Path) -> None:
     body, client = os.urandom(5000), Account(store.target).client(store.endpoint_url, 1, 30.0)
     client.create_bucket(Bucket="lives")
     client.put_object(Bucket="lives", Key="first", Body=body)
-    copies = [any(body == file.read_bytes() for file in store.drive_folder(h, 0).glob("*/*/*")) for h in range(3)]
-    assert copies == [True] * 3
+    copies = [any(body in file.read_bytes() for file in store.drive_folder(h, 0).glob("*/*/*")) for h in range(3)]
+    assert sum(copies) >= 2, "a quorum of three"
     staging.begin(store, LabFault("host", 1, "killed"))
     assert client.get_object(Bucket="lives", Key="first")["Body"].read() == body
     staging.end(store)
