@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.ceph.cluster.placement_rows import PlacementRows
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.failures import FAULTS
 from models.ceph.faults.fault_timeline import fault_timeline
@@ -41,7 +40,7 @@ def ceph(event: dict[str, Any], **sections: Any) -> CephSpec:
 def work(spec: CephSpec) -> tuple[np.ndarray, np.ndarray, float]:
     """The drive time and chunks of each OSD, and the duration."""
     costs, fault = CostFunctions(spec, OBJECT_BYTES), spec.faults[0]
-    moved = returning(failed_osds(fault, spec), missed_writes(fault, spec), spec, costs, PlacementRows(spec))
+    moved = returning(failed_osds(fault, spec), missed_writes(fault, spec), costs)
     return *moved, duration_s(moved, spec, costs)
 
 

@@ -103,7 +103,7 @@ def test_what_begins_lies_between_its_states_and_changes_them(found):
 
 
 def test_writes_are_slower_once_metadata_have_spilled():
-    plan = TimelinePlan(1e6, 2e8, states=2, window_s=1.0)
+    plan = TimelinePlan(1e5, 2e8, states=2, window_s=1.0)
     before, after = timeline(small("workload.mix={PUT: 1}", "device.capacity=10TB"), plan).states
     assert before["spilled_bytes"] == 0 < after["spilled_bytes"]
     below = after["ops"]["PUT"]["interval"]["throughput_ops"][1]

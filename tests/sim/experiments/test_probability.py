@@ -181,7 +181,7 @@ def test_commands_print_the_probability_and_what_they_rest_on(capsys, spec, argu
 
 def test_bands_with_infinite_values_have_values_as_their_ends():
     assert _band([3.0, math.inf, 1.0, 2.0, math.inf], 0.5) == (2.0, 3.0, math.inf)
-    assert _band([3.0, math.nan, 1.0, 2.0], 0.5) == (1.5, 2.0, 2.5)
+    assert _band([3.0, math.nan, 1.0, 2.0], 0.5) == (1.25, 2.0, 2.75)
     assert all(map(math.isnan, _band([math.nan], 0.5)))
 
 
