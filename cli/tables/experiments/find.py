@@ -164,9 +164,9 @@ def _limit(result: FoundLimit) -> str:
         )
     if result.outcome == "no value meets":
         violated = f"{_objectives(result)}{_figures(result, trial)}"
-        if result.errors and len(result.trials) > 1:
-            other = min(result.trials, key=lambda each: each.value)
-            return f"{shown(result, trial.value)} violates {violated}, and so does {shown(result, other.value)}."
+        if _is_in_vain(result):
+            other = result.simulated[0].value
+            return f"{shown(result, trial.value)} violates {violated}, and so does {shown(result, other)}."
         return f"{shown(result, trial.value)} already violates {violated}; search {back}."
     level = "" if result.level is None else f" with a probability of at least {result.level:.0%}"
     value = estimate(result)
@@ -193,7 +193,7 @@ def limit_sure(result: FoundLimit) -> str:
         text = f"The limit is between {shown(result, low)} and {shown(result, high)}"
     elif meets is not None:
         text = f"The limit is {'at least' if upward else 'at most'} {shown(result, meets)}"
-    elif result.errors:
+    elif _is_in_vain(result):
         text = "No value that was tried meets the objectives"
     elif violates is not None:
         text = f"The limit is {'below' if upward else 'above'} {shown(result, violates)}"
@@ -204,6 +204,13 @@ def limit_sure(result: FoundLimit) -> str:
         return text
     turns = ", ".join(f"{shown(result, a)} violates and {shown(result, b)} meets them" for a, b in result.reversals)
     return f"{text} There is more than one limit: {turns}."
+
+
+def _is_in_vain(result: FoundLimit) -> bool:
+    """Whether no value meets the objectives, and much smaller ones do not help."""
+    if result.outcome != "no value meets" or result.find != "max" or not result.simulated:
+        return False
+    return result.simulated[0] is not result.decisive
 
 
 def _evidence(result: FoundLimit) -> str:

@@ -30,7 +30,8 @@ from sim.verdict.verdict import LoadVerdict
 from traces.errors import InputError
 from traces.workload.kept_traces import generated
 
-_MUCH_LESS = 8  # ratio of values, at both of which requests fail if they do so at any
+_MUCH_LESS = 8  # ratio of values, at both of which an objective is violated if it is at any
+_NEARER = 0.9  # ratio of latencies from which a smaller value does not help
 
 LimitOutcome = Literal["limit", "every value meets", "no value meets"]
 
@@ -189,7 +190,7 @@ def find_limit(
 
         inside: float | None
         outside: float | None
-        if limits is None and upward and not holds(start) and _fail_at_any(trials, holds, scale, start):
+        if limits is None and upward and not holds(start) and _is_in_vain(trials, holds, scale, start, slos):
             inside, outside = None, start
         elif limits is None:
             inside, outside = bracket(holds, scale, start, upward)
@@ -233,22 +234,30 @@ def find_limit(
     )
 
 
-def _fail_at_any(
-    trials: Mapping[float, LimitTrial | InfeasibleTrial], holds: Holds, scale: Scale, start: float
+def _is_in_vain(
+    trials: Mapping[float, LimitTrial | InfeasibleTrial],
+    holds: Holds,
+    scale: Scale,
+    start: float,
+    slos: Sequence[Slo],
 ) -> bool:
-    """Whether as many requests fail at a much smaller value, such as those that a dead host refuses at any rate."""
-    failed = _failed(trials[start])
-    less = scale.value(start / _MUCH_LESS)
-    if not failed or not less or holds(less):
+    """Whether a much smaller value is no nearer to an objective, as where a dead host refuses requests at any rate."""
+    first, less = trials[start], scale.value(start / _MUCH_LESS)
+    if not isinstance(first, LimitTrial) or (first.load is not None and first.load.overloaded):
         return False
-    return _failed(trials[less]) >= failed / 2
+    if not less or holds(less):
+        return False
+    other = trials[less]
+    return isinstance(other, LimitTrial) and any(
+        _is_no_nearer(slo, first.slo[slo.text].value, other.slo[slo.text].value) for slo in slos
+    )
 
 
-def _failed(trial: LimitTrial | InfeasibleTrial) -> float:
-    """Return the fraction of the requests of a trial that fail, if not because they are too many."""
-    if not isinstance(trial, LimitTrial) or trial.load is None or trial.load.overloaded:
-        return 0.0
-    return trial.load.errors
+def _is_no_nearer(slo: Slo, value: float, other: float) -> bool:
+    """Whether another value of an objective's figure violates it, and as much as the first."""
+    if slo.verdict(other, other) != "fail":
+        return False
+    return other <= value / _NEARER if slo.above else other >= value * _NEARER
 
 
 def _simulated(trials: Mapping[float, LimitTrial | InfeasibleTrial], value: float | None) -> float | None:

@@ -87,11 +87,20 @@ def test_a_rate_is_not_searched_where_requests_fail_at_any():
     assert "100/s violates it (GET.p99<200ms: –), and so does 12.5/s." in said
 
 
-def test_a_rate_at_which_nothing_arrives_does_not_end_a_search():
+def test_a_rate_is_not_searched_where_no_request_waits():
+    """A round trip of two seconds is more than the objective at any rate."""
     variants = Variants(override(SIX, [*_SMALL, "network.latency=1s"]), "six", Settings(replications=2))
     found = find_limit(variants, parse_goal("max rate"), [parse_slo("GET.p99<200ms")])
+    assert [trial.value for trial in found.trials] == [12.5, 100] and found.outcome == "no value meets"
+    assert "violates it (GET.p99<200ms: 2.0" in limit_found(found) and "and so does 12.5/s" in limit_found(found)
+
+
+def test_a_rate_at_which_nothing_arrives_does_not_end_a_search():
+    variants = Variants(override(SIX, [*_SMALL, "workload.rate=300/s"]), "six", Settings(replications=2))
+    found = find_limit(variants, parse_goal("max rate"), [parse_slo("GET.p99<1ms")])
     assert found.outcome == "no value meets" and isinstance(found.decisive, LimitTrial)
     assert not isinstance(found.trials[0], LimitTrial) and "no GET requests" in found.trials[0].infeasible
+    assert "search lower" in limit_found(found)
 
 
 def test_remedies_are_as_they_were_simulated():
