@@ -47,7 +47,7 @@ FAILING_FOR_A_TIME = 0.5
 """The same in a stretch of the run."""
 _CALM, _BURSTY = 4.0, 2.0  # standard deviations of the number of arrivals of a Poisson process
 _LEAST_ERRORS = 0.01  # fraction of failed requests from which a full station sheds load
-_LONG_DRAIN = 0.5  # of the time of arrivals, from which a backlog is served for long after it
+_LONG_DRAIN = 1.0  # times the time of arrivals, from which a backlog is served for long after it
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,8 @@ class LoadVerdict:
         slump: the longest time in which clients of a closed loop get less than half of what is usual; None: there is
             none.
         faults: of the spec, with their starts in s; those after the last response are left out.
-        drain_s: mean time from the last arrival to the last response in overload, if it is longer than half of the time
-            of arrivals; 0: it is not.
+        drain_s: mean time from the last arrival to the last response in overload, if it is longer than the time of
+            arrivals; 0: it is not.
     """
 
     status: LoadStatus
