@@ -19,6 +19,7 @@ from cli.tables.experiments.plan import (
     opening,
     plan_grids,
     requested,
+    suffices,
     sure,
 )
 from cli.tables.experiments.timeline import millions
@@ -31,7 +32,11 @@ from sim.replication.slo import UTILIZATION, Slo
 
 _KINDS = {"state": "#3b82d6", "station": "#e08a00", "slo": "#d5521a"}
 _NAMES = {"state": "stored data", "station": "a station", "slo": "an objective"}
-_HOLDS = {True: ("suffices", "#109e78"), False: ("does not suffice", "#7f8896")}
+_VERDICTS = {
+    "suffices": ("suffices", "#109e78"),
+    "risk": ("suffices in too few scenarios (risk)", "#e08a00"),
+    "": ("does not suffice", "#7f8896"),
+}
 _LINES = "#3b82d6", "#e08a00", "#109e78", "#b86aa8", "#7f6fd6", "#d8577f"
 _GREY = "rgba(128,128,128,0.8)"
 _MOST_CHANGES = 30
@@ -140,8 +145,12 @@ def _load_and_fill(result: CapacityPlan) -> go.Figure:
 
 
 def _costs(result: CapacityPlan) -> go.Figure:
-    """Costs of changes that suffice and of others, the cheapest of both."""
-    changes = sorted((t for t in result.changes if t.change.values), key=lambda t: (not t.holds, t.change.order))
+    """Costs of changes that suffice, of those that may not, and of others, the cheapest of each."""
+    order = list(_VERDICTS)
+    changes = sorted(
+        (trial for trial in result.changes if trial.change.values),
+        key=lambda trial: (order.index(suffices(trial)), trial.change.order),
+    )
     changes = changes[:_MOST_CHANGES]
     currency = next((part.currency for part in result.prices if part.currency), "")
     more = f" (the first {_MOST_CHANGES})" if len(result.changes) - 1 > _MOST_CHANGES else ""
@@ -149,8 +158,10 @@ def _costs(result: CapacityPlan) -> go.Figure:
         f"What changes cost{more}", f"cost ({currency})" if currency else "cost, in the unit of the prices", ""
     )
     names = [escaped(_short(change_text(trial.change.values))) for trial in changes]
-    for holds, (label, colour) in _HOLDS.items():
-        mine = [(name, trial) for name, trial in zip(names, changes, strict=True) if trial.holds == holds]
+    for verdict, (label, colour) in _VERDICTS.items():
+        mine = [(name, trial) for name, trial in zip(names, changes, strict=True) if suffices(trial) == verdict]
+        if not mine:
+            continue
         shown.add_bar(
             y=[name for name, _ in mine], x=[trial.change.extra_cost for _, trial in mine], orientation="h", name=label,
             marker_color=colour, showlegend=True, hovertext=[_done(trial.finding) for _, trial in mine],

@@ -205,7 +205,7 @@ def _changes(result: CapacityPlan) -> Grid:
     rows = [
         [
             change_text(trial.change.values),
-            "best" if trial.change.values == best else _verdict(trial),
+            "best" if trial.change.values == best else suffices(trial),
             "" if trial.change.extra_cost is None else number(trial.change.extra_cost),
             *_figures(result, trial.finding),
             "" if trial.fraction is None else f"{trial.fraction:.0%}",
@@ -218,7 +218,7 @@ def _changes(result: CapacityPlan) -> Grid:
     )
 
 
-def _verdict(trial: Trial) -> str:
+def suffices(trial: Trial) -> str:
     """Return ``suffices``, or ``risk`` if the change suffices in the likely scenario but in too few others."""
     if not trial.holds:
         return ""

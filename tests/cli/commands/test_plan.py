@@ -10,7 +10,7 @@ import yaml
 
 from cli.main import main
 from cli.pages.page import write_page
-from cli.pages.plan import _load_and_fill, _objective, plan_page
+from cli.pages.plan import _costs, _load_and_fill, _objective, plan_page
 from cli.parse.slo import parse_slo
 from cli.tables.experiments.plan import contradiction_text, evidence, figure, found, opening, plan_grids
 from cli.tables.experiments.timeline import millions
@@ -267,3 +267,15 @@ def test_a_page_without_limits_is_written(tmp_path):
     quiet = plan(load_mapping(EXAMPLES / "minio.yaml"), Growth(months=2), [], window_s=0.2, replications=1)
     write_page(plan_page(quiet, "quiet"), tmp_path / "quiet.html")
     assert "No limit is reached within 2 months." in (tmp_path / "quiet.html").read_text(encoding="utf-8")
+
+
+def test_the_costs_of_changes_have_the_verdicts_of_the_table(result):
+    first = next(trial for trial in result.changes if trial.holds and trial.change.values)
+    others = [trial for trial in result.changes if trial is not first]
+    risky = replace(result, changes=[replace(first, fraction=0.5), *others])
+    by_name = {trace.name: list(trace.y) for trace in _costs(risky).data}
+    (table,) = [grid for grid in plan_grids(risky) if "verdict" in grid.columns]
+    said = {row[0]: row[1] for row in table.rows}
+    assert {said[name] for name in by_name.get("suffices", [])} <= {"best", "suffices"}
+    assert len(by_name["suffices in too few scenarios (risk)"]) == 1
+    assert all(not said[name] for name in by_name["does not suffice"])
