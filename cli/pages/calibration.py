@@ -19,14 +19,14 @@ from validate.calibration.profile import Estimate, Profile, Residual
 
 _SHOWN = ("throughput_ops", "p50", "p90", "p99")
 _CPU = {"client_cpu_s": "client CPU", "server_cpu_s": "server CPU"}
-_UNTESTED = "Whether the profile holds, `validate` says by Runs that were not fitted."
+_UNTESTED = "To see whether the profile holds, compare it with Runs that were not fitted: tailcast validate."
 _RUN_COLOURS = ("#3b82d6", "#e08a00", "#109e78", "#d5521a", "#b86aa8", "#7f6fd6", "#8a8f1f", "#1f95a8")
 
 
 def values_grid(profile: Profile, title: str = "Fitted values") -> Grid:
     """Return the parameters with their intervals; those that the Runs do not determine are marked."""
     units, groups = _units(profile), _undetermined(profile)
-    known = {path: "only together" if len(group) > 1 else "unsure" for group in groups for path in group}
+    known = {path: "only together" if len(group) > 1 else "no" for group in groups for path in group}
     rows = [
         [
             path,
