@@ -30,14 +30,15 @@ def test_what_is_printed_opens_with_the_fit_and_what_is_known():
     groups = (cpu, ("network.latency",))
     profile = profile_of(values).model_copy(update={"together": groups})
     first, known, *_ = profile_shown(profile)
-    assert first.startswith("1 Run fitted with 4 parameters: ") and first.endswith("by Runs that were not fitted.")
+    assert first.startswith("1 Run fitted with 4 parameters: ")
+    assert first.endswith("Runs that were not fitted: tailcast validate.")
     assert known == known_grid(profile)
     assert known.rows == [
         ["hosts.cpu.GET.constant, hosts.cpu.GET.per_byte", "only together", "Runs with objects of another size"],
         ["network.latency", "no", "round trips between hosts (ping)"],
         ["the other 1", "yes", ""],
     ]
-    assert [row[-1] for row in values_grid(profile).rows] == ["only together", "only together", "unsure", ""]
+    assert [row[-1] for row in values_grid(profile).rows] == ["only together", "only together", "no", ""]
     all_known = known_grid(profile.model_copy(update={"together": ()}))
     assert all_known.rows == [["all 4", "yes", ""]]
 
