@@ -38,6 +38,8 @@ _SERVED, _LEAST_SERVED = 0.985, 0.955
 the first decides: where only some requests need what saturates, the others are served at any rate."""
 _LOST = 0.025  # fraction of the requests that fail above that at a light load, from which a rate is not served
 _LATENCIES = 10.0  # least length of a run, in mean latencies at a light load
+_OF_DEMANDS, _OF_TRIALS = 0.02, 0.04
+"""By how much rates at saturation may differ between loops: trials end if the limit is between rates 4 % apart."""
 SILENT = ("drive_frozen", "link_down", "host_hung")
 """Faults during which requests may wait without an end."""
 _SETTLED = 0.4  # fraction of the time after which is counted
@@ -162,7 +164,9 @@ def of_bounds(subject: Subject) -> list[str]:
     bounds = bounds_of(short, generate(short.workload, 0))
     most_ops = bounds.throughput_ops.high
     stated_ops = bounds.max_throughput_ops
-    if stated_ops is None or abs(stated_ops / subject.capacity_ops - 1) > 0.02:
+    least = subject.capacity.least
+    exact = _OF_TRIALS if least is not None and least.is_tried else _OF_DEMANDS
+    if stated_ops is None or abs(stated_ops / subject.capacity_ops - 1) > exact:
         found.append(f"saturates at {stated_ops} op/s, but {subject.capacity_ops} in an open loop")
     if most_ops is None:
         return found
