@@ -45,6 +45,7 @@ _CROWDED, _FEW_VISITS = 0.7, 4_000  # load from which a pool may be full, which 
 _GROWN = 1.5  # ratio of the requests in flight at the end of a long trial to those in its middle, if ever more wait
 _BUSY = 0.75  # mean utilisation of equal stations near saturation, of which single ones have more
 _PRECISION = 1.04  # greatest ratio of the rates between which the limit is
+_FEW_ERRORS = 0.005  # fraction of the requests that fail at a light load, which may be too high
 _WIDEST = 1.4  # greatest ratio of a rate to the next one tried on the same side of the limit
 _OBSTRUCTED = 0.9  # responses in overload per request of a stable rate, below which requests obstruct each other
 _LONGER = 3  # times as many requests of a trial that checks a doubtful one
@@ -319,8 +320,16 @@ class _Trials:
         pools = pools_of(network, requests)
         kinds, batching = Kinds.of(network, requests, pools), batching_of(network)
         others = with_other_work(network, requests)
-        issued = _at_rate(trace, kinds, light_ops, few, stretch.from_s, warming)
-        calm = _run(spec, issued, light_ops, 0.0, pools, others, batching, warming)
+
+        def light(rate_ops: float, count: int) -> _Trial:
+            issued = _at_rate(trace, kinds, rate_ops, count, stretch.from_s, warming)
+            return _run(spec, issued, rate_ops, 0.0, pools, others, batching, warming)
+
+        calm = light(light_ops, few)
+        less = int(min(few, length_s * _LIGHT * light_ops))
+        if calm.errors > _FEW_ERRORS and less >= _LEAST_FEW:  # as where a pool refuses requests
+            lighter = light(_LIGHT * light_ops, less)
+            calm = lighter if lighter.errors < calm.errors / 2 else calm
         during_one = calm.latency_s * stretch.ops
         count = int(min(max(_REQUESTS, _LATENCIES * during_one), length_s * stretch.ops))
         if not max(_LEAST_REQUESTS, _LEAST_LATENCIES * during_one) <= count <= _MOST_REQUESTS:
