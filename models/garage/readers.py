@@ -60,40 +60,25 @@ def _with_unit(size: int | str) -> int | str:
     return f"{size}B" if isinstance(size, str) and re.fullmatch(r"[\d.]+[kMGT]i?", size) else size
 
 
-def read_status(file: SiteFile) -> Found:
-    """Return what `garage status` says of nodes.
-
-    Raises:
-        ValueError: no node has data.
-    """
-    found = _nodes(_HEALTHY.search(file.text))
-    failed = ["nodes that have failed are left out"] if "FAILED NODES" in file.text else []
-    return Found(found.facts, (*found.notes, *failed))
-
-
-def read_layout(file: SiteFile) -> Found:
-    """Return what `garage layout show` says of nodes.
-
-    Raises:
-        ValueError: no node has data.
-    """
-    found = _nodes(_LAYOUT.search(file.text))
-    staged = ["changes that are not applied yet are left out"] if "STAGED ROLE CHANGES" in file.text else []
-    return Found(found.facts, (*found.notes, *staged))
-
-
-def _nodes(part: re.Match[str] | None) -> Found:
+def read_nodes(file: SiteFile, part: re.Pattern[str], others: str, left_out: str) -> Found:
     """Return the number of nodes with data, which are taken as hosts; gateways have none.
 
+    Args:
+        part: the part of the text that lists them.
+        others: heading of another part, whose nodes or changes do not count.
+        left_out: the note on that part.
+
     Raises:
         ValueError: no node has data.
     """
-    nodes = list(_NODE.finditer(part["rows"] if part else ""))
+    match = part.search(file.text)
+    nodes = list(_NODE.finditer(match["rows"] if match else ""))
     hosts = [each["rest"] for each in nodes if not _NO_DATA.search(each["rest"])]
     if not hosts:
         raise ValueError("no node has a role with a capacity")
     notes = [f"{len(nodes) - len(hosts)} nodes without data are left out"] if len(nodes) > len(hosts) else []
-    sizes = [quantity(match["size"]) for rest in hosts if (match := _CAPACITY.search(rest))]
+    notes += [left_out] if others in file.text else []
+    sizes = [quantity(size["size"]) for rest in hosts if (size := _CAPACITY.search(rest))]
     if sizes and max(sizes) > _DIFFERS * min(sizes):
         notes.append(f"nodes have {min(sizes) / 1e9:,.0f} to {max(sizes) / 1e9:,.0f} GB; a spec has equal ones")
     return Found({"hosts": len(hosts), **({"host-capacity": fmean(sizes)} if sizes else {})}, tuple(notes))
@@ -101,7 +86,15 @@ def _nodes(part: re.Match[str] | None) -> Found:
 
 READERS = (
     Reader("garage.toml", lambda file: bool(_options(file)), read_options),
-    Reader("garage status", lambda file: bool(_HEALTHY.search(file.text)), read_status),
-    Reader("garage layout show", lambda file: bool(_LAYOUT.search(file.text)), read_layout),
+    Reader(
+        "garage status",
+        lambda file: bool(_HEALTHY.search(file.text)),
+        lambda file: read_nodes(file, _HEALTHY, "FAILED NODES", "nodes that have failed are left out"),
+    ),
+    Reader(
+        "garage layout show",
+        lambda file: bool(_LAYOUT.search(file.text)),
+        lambda file: read_nodes(file, _LAYOUT, "STAGED ROLE CHANGES", "changes that are not applied yet are left out"),
+    ),
 )
 """The readers of Garage."""

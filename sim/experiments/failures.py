@@ -20,7 +20,7 @@ from sim.experiments.failure_windows import FailureTimeline, Times, WindowedRun,
 from sim.experiments.measures import Measures, difference
 from sim.experiments.probability import Draws, MetProbability
 from sim.experiments.sweep import Settings
-from sim.experiments.whatif import op_figures, requested_ops
+from sim.experiments.whatif import op_figures
 from sim.parallel.process_pool import process_map
 from sim.replication.objectives import require_requested
 from sim.replication.replicate import seed_of
@@ -191,7 +191,7 @@ def _check(experiment: FailureExperiment, spec: Spec, times: Times) -> None:
     for slo in experiment.slos:
         if slo.figure == UTILIZATION:
             raise InputError(f"slo {slo.text}: utilisation is known for the whole run only, not for windows of it")
-    require_requested(experiment.slos, sorted(requested_ops(spec)))
+    require_requested(experiment.slos, sorted(spec.workload.subjects))
     for failure in experiment.failures:
         refuse_instant_retries(spec, failure, times.until_s - times.at_s)
 

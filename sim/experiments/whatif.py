@@ -363,7 +363,7 @@ def _base(results: Sequence[Point], wanted: int | None) -> tuple[int, Measures]:
 
 def _check(slos: Sequence[Slo], jobs: Sequence[PointTask]) -> None:
     """Refuse objectives of operations that no point has, and of roles that do not exist, before the simulations."""
-    require_requested(slos, sorted({op for job in jobs for op in requested_ops(job.spec)}))
+    require_requested(slos, sorted({op for job in jobs for op in job.spec.workload.subjects}))
     named = [slo for slo in slos if slo.figure == UTILIZATION and slo.subject is not None]
     if named:
         spec = jobs[0].spec
@@ -374,11 +374,6 @@ def _check(slos: Sequence[Slo], jobs: Sequence[PointTask]) -> None:
                 raise InputError(
                     f"slo {slo.text}: no station has the role {slo.subject!r}; allowed are {', '.join(roles)}"
                 )
-
-
-def requested_ops(spec: Spec) -> list[str]:
-    """Return the operations of a workload, and those of each group such as ``backup.PUT``."""
-    return spec.workload.subjects
 
 
 def _row(

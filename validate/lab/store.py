@@ -266,6 +266,8 @@ class StagedFaults(Faults, Protocol):
 class StoreKind(Protocol):
     """How a real store of one kind is installed, started and inspected.
 
+    What only some stores have is absent by default.
+
     Attributes:
         name: as in the specs of its model.
         title: what people call it.
@@ -292,17 +294,17 @@ class StoreKind(Protocol):
     title: str
     installation: str
     forms: Mapping[str, Form]
-    request_trace: Callable[[Target], RequestTrace] | None
-    trace_format: str | None
-    file_name: Callable[[str], str] | None
-    has_db: bool
-    has_accounts: bool
-    installed_by_up: bool
-    fault_event: FaultEvent | None
-    placement: Placement | None
-    reshard: Callable[[Store, float, int], StagedFaults] | None
-    discard: Callable[[Store], None] | None
-    settle: Callable[[Store], None] | None
+    request_trace: Callable[[Target], RequestTrace] | None = None
+    trace_format: str | None = None
+    file_name: Callable[[str], str] | None = None
+    has_db: bool = False
+    has_accounts: bool = False
+    installed_by_up: bool = True
+    fault_event: FaultEvent | None = None
+    placement: Placement | None = None
+    reshard: Callable[[Store, float, int], StagedFaults] | None = None
+    discard: Callable[[Store], None] | None = None
+    settle: Callable[[Store], None] | None = None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         """Check that the store can be started in a form, with options of its own configuration.

@@ -39,10 +39,8 @@ def read_tenant(file: SiteFile) -> Found:
     tenant = _tenants(file)[0]
     pools, sizes, cores = [], [], []
     for pool in tenant.get("pools") or tenant["zones"]:
-        for name in ("servers", "volumesPerServer"):
-            if not str(pool[name]).isdigit():
-                raise ValueError(f"{name} is {str(pool[name]).replace('TEMPLATE', 'a mark of a template')}")
-        pools.append(even_hosts([int(pool["volumesPerServer"])] * int(pool["servers"])))
+        servers, volumes = (_whole(name, pool[name]) for name in ("servers", "volumesPerServer"))
+        pools.append(even_hosts([volumes] * servers))
         size = volume_bytes(pool.get("volumeClaimTemplate")) if "size" not in pool else quantity(pool["size"])
         sizes += [size] if size is not None else []
         cores += [found] if (found := limit(pool, "cpu")) is not None else []
@@ -54,6 +52,17 @@ def read_tenant(file: SiteFile) -> Found:
         facts["cores"] = max(1, round(cores[0]))
     facts |= _parity(tenant.get("env")) | _release(tenant)
     return Found(facts, (*notes, _SERVERS))
+
+
+def _whole(name: str, value: Any) -> int:
+    """Return a whole number above 0.
+
+    Raises:
+        ValueError: it is another one, or a template stands for it.
+    """
+    if not str(value).isdigit() or int(value) < 1:
+        raise ValueError(f"{name} is {str(value).replace('TEMPLATE', 'a mark of a template')}")
+    return int(value)
 
 
 def _parity(variables: Any) -> Facts:
@@ -108,10 +117,8 @@ def read_chart(file: SiteFile) -> Found:
     pools = 1 if is_one else sizes.get("pools", sizes.get("zones", 1))
     if servers is None:
         raise ValueError("it has no replicas, whose number is then that of the chart's release")
-    numbers = {"replicas": servers, "drivesPerNode": drives, "pools": pools}
-    if wrong := next((name for name, value in numbers.items() if not str(value).isdigit() or int(value) < 1), None):
-        raise ValueError(f"{wrong} is {str(numbers[wrong]).replace('TEMPLATE', 'a mark of a template')}")
-    facts, notes = with_further([even_hosts([int(drives)] * int(servers))] * int(pools))
+    pool = even_hosts([_whole("drivesPerNode", drives)] * _whole("replicas", servers))
+    facts, notes = with_further([pool] * _whole("pools", pools))
     persistence = values.get("persistence") or {}
     if "size" in persistence:
         of_capacity, _ = mean_capacity([quantity(persistence["size"])])

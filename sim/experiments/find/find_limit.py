@@ -20,7 +20,7 @@ from sim.experiments.sweep import first_trace
 from sim.experiments.variants import Simulations, Variants, assignment
 from sim.json_form import NOT_IN_JSON
 from sim.parallel.result_cache import ResultFolder
-from sim.replication.objectives import require_operations
+from sim.replication.objectives import require_operations, require_requested
 from sim.replication.slo import Slo, SloResult
 from sim.replication.steadiness import Unsettled
 from sim.replication.summaries import OpIntervals
@@ -173,6 +173,7 @@ def find_limit(
     if not slos:
         raise InputError(f"{goal.kind} {goal.path}: needs an objective, for example GET.p99<50ms")
     check_failure(variants)
+    require_requested(slos, variants.spec().workload.subjects)
     if variants.draws is not None:
         variants.draws.check(slos)
     path, upward = resolved(variants.spec(), goal.path, counted=True), goal.kind == "max"
@@ -184,7 +185,7 @@ def find_limit(
 
         def holds(value: float) -> bool:
             if value not in trials:
-                trials[value] = _trial(variants, simulations, path, value, slos, not trials)
+                trials[value] = _trial(variants, simulations, path, value, slos)
                 progress(len(trials))
             return trials[value].meets
 
@@ -279,7 +280,7 @@ def _is_last(variants: Variants, path: str, value: float, upward: bool) -> bool:
 
 
 def _trial(
-    variants: Variants, simulations: Simulations, path: str, value: float, slos: Sequence[Slo], is_first: bool
+    variants: Variants, simulations: Simulations, path: str, value: float, slos: Sequence[Slo]
 ) -> LimitTrial | InfeasibleTrial:
     judged = Slo.evaluate if variants.failure is None else evaluated
     chosen = [assignment(path, value)]
@@ -293,10 +294,8 @@ def _trial(
         return InfeasibleTrial(value, False, True, str(error))
     try:
         require_operations(slos, measures)
-    except InputError as error:
-        if not is_first and (spec.workload.total_rate or 0.0) > 0:  # such a low rate that none arrives
-            return InfeasibleTrial(value, False, False, str(error))
-        raise
+    except InputError as error:  # such a low rate that none arrives
+        return InfeasibleTrial(value, False, False, str(error))
     met = (
         None
         if variants.draws is None or drawn is None

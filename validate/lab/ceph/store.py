@@ -15,11 +15,22 @@ from validate.lab.ceph.placement import CephPlacement
 from validate.lab.ceph.readiness import unready
 from validate.lab.ceph.reshard import ReshardAt
 from validate.lab.ceph.settling import settle
-from validate.lab.store import FaultEvent, Form, Node, Placement, Progress, RequestTrace, Spawn, StagedFaults, Store
+from validate.lab.store import (
+    FaultEvent,
+    Form,
+    Node,
+    Placement,
+    Progress,
+    RequestTrace,
+    Spawn,
+    StagedFaults,
+    Store,
+    StoreKind,
+)
 from validate.s3.account import Target
 
 
-class Ceph:
+class Ceph(StoreKind):
     """Ceph with RADOS gateways. Usual form: three hosts with an OSD each, a gateway, a monitor."""
 
     name = "ceph"
@@ -28,14 +39,10 @@ class Ceph:
     forms: Mapping[str, Form] = {"three-hosts": Form(1, 3, gateways=1, monitors=1)}
     request_trace: Callable[[Target], RequestTrace] | None = OpsLog
     trace_format: str | None = "rgw-ops-log"
-    file_name: Callable[[str], str] | None = None
     has_db = True
-    has_accounts = False
-    installed_by_up = True
     fault_event: FaultEvent | None = staticmethod(fault_event)
     placement: Placement | None = CephPlacement()
     reshard: Callable[[Store, float, int], StagedFaults] | None = ReshardAt
-    discard: Callable[[Store], None] | None = None
     settle: Callable[[Store], None] | None = staticmethod(settle)
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from traces.errors import InputError
@@ -11,28 +11,18 @@ from validate.lab.garage.options import check, options_of_nodes
 from validate.lab.garage.readiness import unready
 from validate.lab.host_faults import fault_event
 from validate.lab.programs.found import first_line
-from validate.lab.store import FaultEvent, Form, Node, Placement, Progress, RequestTrace, Spawn, StagedFaults, Store
-from validate.s3.account import Target
+from validate.lab.store import FaultEvent, Form, Node, Progress, Spawn, Store, StoreKind
 
 
-class Garage:
+class Garage(StoreKind):
     """Garage, whose nodes all take requests. Usual form: three hosts with a drive each."""
 
     name = "garage"
     title = "Garage"
     installation = "half an hour to an hour, needs Cargo"
     forms: Mapping[str, Form] = {"three-hosts": Form(1, 3)}
-    request_trace: Callable[[Target], RequestTrace] | None = None
-    trace_format: str | None = None
-    file_name: Callable[[str], str] | None = None
-    has_db = False
-    has_accounts = False
     installed_by_up = False
     fault_event: FaultEvent | None = staticmethod(fault_event)
-    placement: Placement | None = None
-    reshard: Callable[[Store, float, int], StagedFaults] | None = None
-    discard: Callable[[Store], None] | None = None
-    settle: Callable[[Store], None] | None = None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         check(form, options)

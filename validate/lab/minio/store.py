@@ -12,11 +12,11 @@ from validate.lab.minio.deleted import discard
 from validate.lab.minio.erasure_sets import chosen_set_size, set_size_of
 from validate.lab.minio.fault_events import fault_event
 from validate.lab.minio.readiness import is_complete, is_healthy
-from validate.lab.store import FaultEvent, Form, Node, Placement, Progress, RequestTrace, Spawn, StagedFaults, Store
+from validate.lab.store import FaultEvent, Form, Node, Progress, RequestTrace, Spawn, Store, StoreKind
 from validate.s3.account import Target
 
 
-class Minio:
+class Minio(StoreKind):
     """MinIO. Usual forms: a drive; four in one erasure set (EC 2+2); such a set with a process for each drive."""
 
     name = "minio"
@@ -25,15 +25,8 @@ class Minio:
     forms: Mapping[str, Form] = {"one-drive": Form(1), "erasure-set": Form(4), "four-processes": Form(1, 4)}
     request_trace: Callable[[Target], RequestTrace] | None = AdminTrace
     trace_format: str | None = "minio-trace"
-    file_name: Callable[[str], str] | None = None
-    has_db = False
-    has_accounts = False
-    installed_by_up = True
     fault_event: FaultEvent | None = staticmethod(fault_event)
-    placement: Placement | None = None
-    reshard: Callable[[Store, float, int], StagedFaults] | None = None
     discard: Callable[[Store], None] | None = staticmethod(discard)
-    settle: Callable[[Store], None] | None = None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         set_size_of(form)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from traces.errors import InputError
@@ -11,28 +11,17 @@ from validate.lab.programs.found import first_line
 from validate.lab.seaweedfs import cluster
 from validate.lab.seaweedfs.options import check
 from validate.lab.seaweedfs.readiness import unready
-from validate.lab.store import FaultEvent, Form, Node, Placement, Progress, RequestTrace, Spawn, StagedFaults, Store
-from validate.s3.account import Target
+from validate.lab.store import FaultEvent, Form, Node, Progress, Spawn, Store, StoreKind
 
 
-class SeaweedFs:
+class SeaweedFs(StoreKind):
     """SeaweedFS with S3 gateways. Usual form: three hosts with a drive each, a gateway with a filer, a master."""
 
     name = "seaweedfs"
     title = "SeaweedFS"
     installation = "half a minute, from PyPI"
     forms: Mapping[str, Form] = {"three-hosts": Form(1, 3, gateways=1, monitors=1)}
-    request_trace: Callable[[Target], RequestTrace] | None = None
-    trace_format: str | None = None
-    file_name: Callable[[str], str] | None = None
-    has_db = False
-    has_accounts = False
-    installed_by_up = True
     fault_event: FaultEvent | None = staticmethod(fault_event)
-    placement: Placement | None = None
-    reshard: Callable[[Store, float, int], StagedFaults] | None = None
-    discard: Callable[[Store], None] | None = None
-    settle: Callable[[Store], None] | None = None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         check(form, options)

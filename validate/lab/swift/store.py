@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from traces.errors import InputError
-from validate.lab.store import FaultEvent, Form, Node, Placement, Progress, RequestTrace, Spawn, StagedFaults, Store
+from validate.lab.store import FaultEvent, Form, Node, Progress, RequestTrace, Spawn, Store, StoreKind
 from validate.lab.swift import configuration, program
 from validate.lab.swift.fault_events import fault_event
 from validate.lab.swift.file_names import file_name
@@ -17,7 +17,7 @@ from validate.lab.swift.readiness import unready
 from validate.s3.account import Target
 
 
-class Swift:
+class Swift(StoreKind):
     """OpenStack Swift with s3api. Usual form: three hosts with a drive each, and a proxy."""
 
     name = "swift"
@@ -27,14 +27,8 @@ class Swift:
     request_trace: Callable[[Target], RequestTrace] | None = ProxyLog
     trace_format: str | None = "swift-proxy-log"
     file_name: Callable[[str], str] | None = staticmethod(file_name)
-    has_db = False
     has_accounts = True
-    installed_by_up = True
     fault_event: FaultEvent | None = staticmethod(fault_event)
-    placement: Placement | None = None
-    reshard: Callable[[Store, float, int], StagedFaults] | None = None
-    discard: Callable[[Store], None] | None = None
-    settle: Callable[[Store], None] | None = None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         check(form, options)

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from validate.lab.programs.found import first_line
-from validate.lab.store import FaultEvent, Form, Node, Placement, Progress, RequestTrace, Spawn, StagedFaults, Store
+from validate.lab.store import FaultEvent, Form, Node, Progress, Spawn, Store, StoreKind
 from validate.lab.versitygw.fault_events import fault_event
 from validate.lab.versitygw.program import PROGRAM, arguments, check, environment
 from validate.lab.versitygw.readiness import unready
-from validate.s3.account import Target
 
 
-class Versitygw:
+class Versitygw(StoreKind):
     """versitygw with files of one drive. Only form: a host with a drive."""
 
     name = "versitygw"
     title = "versitygw"
     installation = "some three minutes, needs Go"
     forms: Mapping[str, Form] = {"one-drive": Form(1)}
-    request_trace: Callable[[Target], RequestTrace] | None = None
-    trace_format: str | None = None
-    file_name: Callable[[str], str] | None = None
-    has_db = False
-    has_accounts = False
-    installed_by_up = True
     fault_event: FaultEvent | None = staticmethod(fault_event)
-    placement: Placement | None = None
-    reshard: Callable[[Store, float, int], StagedFaults] | None = None
-    discard: Callable[[Store], None] | None = None
-    settle: Callable[[Store], None] | None = None
 
     def check(self, form: Form, options: Mapping[str, str]) -> None:
         check(form, options)
