@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from traces.errors import InputError
+from validate.lab.programs.building import build, tool_of
 from validate.lab.programs.found import cache_folder, found
 from validate.lab.store import Progress
 
@@ -55,26 +54,14 @@ class CargoProgram:
         Raises:
             InputError: there is no Cargo, or the build fails.
         """
-        cargo = shutil.which("cargo")
-        if cargo is None:
-            raise InputError(
-                f"{self.title} is not installed and there is no Cargo to build it: "
-                f"install Rust, or set {self.variable} to the program"
-            )
+        cargo = tool_of("cargo", "Cargo", "Rust", self.title, self.variable)
         wanted = f"{self.name} {self.release}"
         progress(f"building {wanted}")
         features = ["--no-default-features", "--features", ",".join(self.features)]
         built = ["--root", str(self._folder), "--target-dir", str(self._folder / "target")]
         command = [cargo, "install", self.name, "--version", self.release, "--locked", *features, *built]
-        last = ""
-        with subprocess.Popen(
-            command, env=os.environ | self.profile, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-        ) as build:
-            assert build.stderr is not None
-            for line in build.stderr:
-                last = line.strip() or last
-                progress(last)
-        if build.returncode or (program := self.find()) is None:
-            raise InputError(f"cargo install {wanted} failed: {last}")
+        build(command, self.profile, progress, f"cargo install {wanted}")
+        if (program := self.find()) is None:
+            raise InputError(f"cargo install {wanted} has built no program {self.name}")
         shutil.rmtree(self._folder / "target", ignore_errors=True)
         return program

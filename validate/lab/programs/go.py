@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from traces.errors import InputError
+from validate.lab.programs.building import build, tool_of
 from validate.lab.programs.found import found
 from validate.lab.store import Progress
 
@@ -46,25 +46,10 @@ class GoProgram:
         Raises:
             InputError: there is no Go, or the build fails.
         """
-        go = shutil.which("go")
-        if go is None:
-            raise InputError(
-                f"{self.title} is not installed and there is no Go to build it: "
-                f"install Go, or set {self.variable} to the program"
-            )
+        go = tool_of("go", "Go", "Go", self.title, self.variable)
         progress(f"building {self.module}")
         flags = f"{os.environ.get('GOFLAGS', '')} -buildvcs=false".strip()
-        last = ""
-        with subprocess.Popen(
-            [go, "install", "-v", self.module], env=os.environ | {"GOFLAGS": flags},
-            stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-        ) as build:  # fmt: skip
-            assert build.stderr is not None
-            for line in build.stderr:
-                last = line.strip() or last
-                progress(last)
-        if build.returncode != 0:
-            raise InputError(f"go install {self.module} failed: {last}")
+        build([go, "install", "-v", self.module], {"GOFLAGS": flags}, progress, f"go install {self.module}")
         return _go_bin() / self.name
 
 
