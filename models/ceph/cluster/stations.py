@@ -10,13 +10,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from models.ceph.cluster.data_pool import DataPool
+from models.ceph.cluster.equipment import Equipment
 from models.ceph.cluster.placement_rows import PlacementRows, Pool
 from models.ceph.demands.cost_functions import CostFunctions
 from models.ceph.faults.fault_timeline import fault_timeline, gateway_outages
 from models.ceph.faults.osd_map import Epoch
 from models.ceph.faults.peering_gates import PeeringGates
 from models.ceph.mechanisms.crush import NO_OSD
-from models.ceph.mechanisms.osd_threads import Workers, has_pg_locks, usable_cores
+from models.ceph.mechanisms.osd_threads import Workers, usable_cores
 from models.ceph.mechanisms.releases import default
 from models.ceph.spec.access import Mysql
 from models.ceph.spec.sections import IndexDrives
@@ -68,69 +70,6 @@ class Osd:
     def of(self, group: str) -> Osd:
         """Return the places of an OSD on the hosts of a group."""
         return replace(self, role=(*self.role, group))
-
-
-@dataclass(frozen=True)
-class _Equipment:
-    """What the stations of the OSDs of a group of hosts depend on besides the spec.
-
-    Attributes:
-        depth: accesses that a drive serves at a time.
-        has_one_access: whether no part of an access overlaps with others.
-        member_s: time of the kv_sync thread for each transaction of a batch.
-        deferred: number of deferred writes of an OSD in progress.
-        pgs: mean number of placement groups of an OSD.
-        logs_on_db: whether the log is on a device of its own.
-    """
-
-    depth: int
-    has_one_access: bool
-    member_s: float
-    deferred: int
-    pgs: float
-    logs_on_db: bool
-
-    @staticmethod
-    def of(costs: CostFunctions) -> _Equipment:
-        """Return that of the OSDs with these costs."""
-        drive, pools = costs.drive, costs.spec.pools
-        pgs = pools.pg_num * pools.data.width / costs.osds
-        return _Equipment(
-            drive.queue_depth, drive.has_one_access, costs.commit_member_s, costs.deferred_limit, pgs, costs.logs_on_db
-        )
-
-    def commits_on_drive(self, spec: CephSpec) -> bool:
-        """Whether commits and data take turns on a drive that has both, as no part of an access overlaps."""
-        alone = not self.logs_on_db and spec.hosts.osds_per_drive == 1 and spec.osd.backend == "bluestore"
-        return alone and self.has_one_access
-
-    def has_pg_locks(self, spec: CephSpec) -> bool:
-        """Whether operations wait for the locks of placement groups, because an OSD has few of them."""
-        return has_pg_locks(self.pgs, spec.workers.count)
-
-
-class _DataPool:
-    """Where the objects of a data pool are.
-
-    Attributes:
-        name: of the pool.
-        spec: the spec with this pool alone.
-        rows: of its placement table.
-        decodes: most missing chunks of an erasure code.
-        first_lock: the lock of its first placement group.
-        table: its placement table, which is made last.
-    """
-
-    table: PlacementTable
-
-    def __init__(self, name: Pool, spec: CephSpec, rows: PlacementRows, first_lock: int):
-        self.name, self.spec, self.rows, self.first_lock = name, spec, rows, first_lock
-        self.decodes = 0
-
-    @property
-    def width(self) -> int:
-        """Number of OSDs of a placement group."""
-        return self.spec.pools.data.width
 
 
 def _osd_parts(spec: CephSpec, groups: Sequence[CephSpec], has_locks: bool) -> tuple[str, ...]:
@@ -256,10 +195,10 @@ class Stations:
             self.proxy = ProxyStations.added(proxy, self._take, spec.network, machines)
 
     @staticmethod
-    def costs_of(spec: CephSpec, costs: CostFunctions) -> tuple[tuple[_Equipment, ...], tuple[object, ...]]:
+    def costs_of(spec: CephSpec, costs: CostFunctions) -> tuple[tuple[Equipment, ...], tuple[object, ...]]:
         """Return what stations depend on besides their spec; the time that faults take depends on all costs."""
         of_faults = (costs.object_bytes, costs.load) if spec.faults else ()
-        return tuple(_Equipment.of(each) for each in costs.of_groups), of_faults
+        return tuple(Equipment.of(each) for each in costs.of_groups), of_faults
 
     @property
     def _of_hosts(self) -> Table:
@@ -275,9 +214,9 @@ class Stations:
             connections=spec.network.connections(spec.client.nic), network=spec.network,
         )  # fmt: skip
 
-    def _with_locks(self, name: Pool, rows: PlacementRows) -> _DataPool:
+    def _with_locks(self, name: Pool, rows: PlacementRows) -> DataPool:
         """Add the locks of a data pool's placement groups, if there are any, and return the pool."""
-        pool = _DataPool(name, rows.spec, rows, len(self.all))
+        pool = DataPool(name, rows.spec, rows, len(self.all))
         if self.has_pg_locks:
             which = () if name == "data" else (name,)
             for number in range(rows.spec.pools.pg_num * pool.width):
@@ -358,7 +297,7 @@ class Stations:
             found["dma"] = self._add(f"{host} dma", "host dma", Discipline.PROCESSOR_SHARING, indices=(h,))
         return found
 
-    def _add_index_osds(self, h: int, index: IndexDrives, of_host: dict[str, int], group: int, own: _Equipment) -> None:
+    def _add_index_osds(self, h: int, index: IndexDrives, of_host: dict[str, int], group: int, own: Equipment) -> None:
         """Add the OSDs of a host that have only bucket indexes, after all those with data."""
         device = index.device
         in_turns = device.has_one_access and self.spec.osd.backend == "bluestore"
@@ -370,7 +309,7 @@ class Stations:
             self._osds[osd] = [mine[name] for name in self._names]
 
     def _osd(
-        self, osd: int, indices: Indices, commits_on_drive: bool, group: int, own: _Equipment, flush_s: float = 0.0
+        self, osd: int, indices: Indices, commits_on_drive: bool, group: int, own: Equipment, flush_s: float = 0.0
     ) -> dict[str, int]:
         """Add the stations of an OSD alone, but for its drive; return them by name.
 
@@ -443,11 +382,11 @@ class Stations:
                     self._add(name, "index shard", Discipline.POOL, indices=(shard, number))
         return first
 
-    def _data_columns(self, pool: _DataPool) -> list[Indices]:
+    def _data_columns(self, pool: DataPool) -> list[Indices]:
         osds = [name for member in range(pool.width) for name in self._columns_of("osd", DATA, member)]
         return [*osds, *(("decoder", DATA, missing) for missing in range(pool.decodes))]
 
-    def _data_block(self, pool: _DataPool, epoch: Epoch) -> Table:
+    def _data_block(self, pool: DataPool, epoch: Epoch) -> Table:
         """Return the OSDs of each row's placement group in an epoch, and where a read decodes."""
         rows = pool.rows
         members = rows.objects(epoch)
@@ -562,7 +501,7 @@ class Stations:
         def table(number: int, columns: list[Indices], blocks: list[Table]) -> PlacementTable:
             return PlacementTable(number, columns, blocks, names, first + number, "osd map", (number,))
 
-        def of_data(number: int, pool: _DataPool) -> PlacementTable:
+        def of_data(number: int, pool: DataPool) -> PlacementTable:
             blocks = [self._data_block(pool, epoch) for epoch in maps]
             pool.table = table(number, self._data_columns(pool), blocks)
             return pool.table
