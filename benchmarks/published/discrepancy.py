@@ -34,16 +34,12 @@ Names = NDArray[np.str_]
 
 DATA = Path(__file__).with_suffix(".csv")
 LARGEST, STEP = 1.5, 0.005  # of the standard deviations that are tried
+_QUANTILES = {"min": 0.0, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p90": 0.9, "p99": 0.99, "max": 1.0}
 KINDS = {
     "throughput of closed loops": ("throughput_", DISCREPANCY.rate),
     "duration": ("duration_s", DISCREPANCY.duration),
     "mean": ("latency_mean", DISCREPANCY.mean),
-    **{
-        name: (f"latency_{name}_", DISCREPANCY.of_quantile(q))
-        for name, q in (("min", 0.0), ("p25", 0.25), ("p50", 0.5))
-    },
-    **{name: (f"latency_{name}_", DISCREPANCY.of_quantile(q)) for name, q in (("p75", 0.75), ("p90", 0.9))},
-    **{name: (f"latency_{name}_ms", DISCREPANCY.of_quantile(q)) for name, q in (("p99", 0.99), ("max", 1.0))},
+    **{name: (f"latency_{name}_", DISCREPANCY.of_quantile(q)) for name, q in _QUANTILES.items()},
 }
 """Kinds of figures: how their names begin, and the deviation in use."""
 

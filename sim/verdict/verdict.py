@@ -47,7 +47,6 @@ FAILING_FOR_A_TIME = 0.5
 """The same in a stretch of the run."""
 _CALM, _BURSTY = 4.0, 2.0  # standard deviations of the number of arrivals of a Poisson process
 _LEAST_ERRORS = 0.01  # fraction of failed requests from which a full station sheds load
-_LONG_DRAIN = 1.0  # times the time of arrivals, from which a backlog is served for long after it
 
 
 @dataclass(frozen=True)
@@ -210,7 +209,7 @@ def verdict_of(
 
 def _drain_s(loads: Sequence[OfferedLoad]) -> float:
     drain_s, end_s = _mean([load.drain_s for load in loads]), _mean([load.end_s for load in loads])
-    return drain_s if drain_s > _LONG_DRAIN * (end_s - drain_s) else 0.0
+    return drain_s if drain_s > end_s - drain_s else 0.0
 
 
 def _ops(loads: Sequence[OfferedLoad], rate_ops: float) -> dict[str, OpVerdict]:
